@@ -313,7 +313,7 @@ pub struct ThreadCycles {
     pub period_errors: Option<PeriodErrors>,
     /// What the time of the cycles consists of.
     pub times: CycleTimes,
-    /// What is in the cycles besides the wait, the most frequent first.
+    /// Operations in the cycles besides the wait, the most frequent first.
     pub in_the_way: Vec<InTheWay>,
     /// The cycles with the longest response time.
     pub worst: Vec<WorstCycle>,

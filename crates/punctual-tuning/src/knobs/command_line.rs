@@ -52,7 +52,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         why: "The machine does not use the value that its command line shows, and whoever copies the line copies the \
             error.",
-        ..knob("cmdline.clamped", "Values taken as they were written", Weight::all(Info), |case| {
+        ..knob("cmdline.clamped", "Values used as they were written", Weight::all(Info), |case| {
             none_is(case, "changed", |word| word.verdict == WordVerdict::Clamped)
         })
     },
@@ -77,7 +77,12 @@ pub(crate) const KNOBS: &[Knob] = &[
     },
     Knob {
         why: "The kernel silently cuts off what is beyond its limit, even in the middle of a name or a list.",
-        ..knob("cmdline.length", "A line that the kernel keeps whole", Weight::of(High, High, High), length)
+        ..knob(
+            "cmdline.length",
+            "A command line that the kernel keeps as a whole",
+            Weight::of(High, High, High),
+            length,
+        )
     },
     Knob {
         why: "Of several equal words the last one counts, and their order depends on what wrote the line: the boot \
@@ -86,7 +91,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     },
     Knob {
         why: "The kernel passes everything after -- to init, and does not read its own words there.",
-        ..knob("cmdline.separator", "No kernel word behind --", Weight::of(Medium, Medium, Medium), separator)
+        ..knob("cmdline.separator", "No kernel word after --", Weight::of(Medium, Medium, Medium), separator)
     },
 ];
 

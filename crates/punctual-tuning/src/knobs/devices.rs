@@ -28,7 +28,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     },
     Knob {
         id: "blk.rq_affinity",
-        title: "I/O does not complete on the CPU that asked",
+        title: "I/O need not complete on the CPU that requested it",
         check: Check::seen(
             "/sys/block/*/queue/rq_affinity",
             Want::Within(0, 1),

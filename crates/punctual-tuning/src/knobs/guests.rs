@@ -93,7 +93,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     },
     Knob {
         id: "virt.ple_gap",
-        title: "Guests may spin without being thrown out",
+        title: "Guests may spin without a forced exit",
         applies: runs_guests,
         check: Check::All(&[
             Check::seen("/sys/module/kvm_intel/parameters/ple_gap", Want::ZERO, NO_PARAMETER),

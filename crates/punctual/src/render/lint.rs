@@ -55,7 +55,8 @@ fn list(out: &mut String, target: &Target, words: &[Word]) -> fmt::Result {
             out,
             "{YELLOW}{}{YELLOW:#}",
             tr!(
-                "This kernel was not examined. Judged by the nearest of those that were: {versions}, for x86-64, arm64, arm and riscv64.",
+                "The parameters of this kernel version are not known. It is judged by the nearest known versions: \
+                {versions}, for x86-64, arm64, arm and riscv64.",
                 versions = examined_versions()
             )
         )?;
@@ -87,9 +88,9 @@ fn list(out: &mut String, target: &Target, words: &[Word]) -> fmt::Result {
     }
     if let Some(behind) = words.len().checked_sub(dashes + 1) {
         let told = match behind {
-            0 => tr!("no word stands behind it").to_owned(),
-            1 => tr!("the word behind it is init's, untouched by the kernel").to_owned(),
-            _ => tr!("the {behind} words behind it are init's, untouched by the kernel", behind),
+            0 => tr!("no word follows it").to_owned(),
+            1 => tr!("the word after it is for init, and the kernel does not touch it").to_owned(),
+            _ => tr!("the {behind} words after it are for init, and the kernel does not touch them", behind),
         };
         writeln!(out, "  {DIM}for-user-space    --: {told}{DIM:#}")?;
     }

@@ -11,7 +11,7 @@ pub fn list() -> String {
         let told = tr!("{stresses} (one operation: {unit})", stresses, unit);
         let _ = writeln!(text, "  {:<10} {told}", load.name);
     }
-    text.push_str(tr!("\nOutside programs, when they are found:\n"));
+    text.push_str(tr!("\nOther programs, if they are installed:\n"));
     for preset in PRESETS {
         let state = preset
             .unavailable()

@@ -107,11 +107,13 @@ pub fn checked(all: &[Checked], style: Style) -> String {
 pub fn complaint(complaint: &Complaint) -> String {
     match complaint {
         Complaint::NoTitle => tr!("it has no title (--title)").to_owned(),
-        Complaint::NoMachine => tr!("it says nothing of the machine (--fact model=NAME)").to_owned(),
+        Complaint::NoMachine => tr!("it says nothing about the machine (--fact model=NAME)").to_owned(),
         Complaint::NoResult => tr!("it has no result").to_owned(),
         Complaint::NoSource => tr!("it does not say where the numbers were published (--published)").to_owned(),
-        Complaint::Day(day) => tr!("{day} is no day: write it as 2026-11-27", day),
-        Complaint::NoLoad { result } => tr!("nothing says what the machine did during {result} (--load)", result),
+        Complaint::Day(day) => tr!("{day} is not a date: write it as 2026-11-27", day),
+        Complaint::NoLoad { result } => {
+            tr!("it does not say what load the machine had during {result} (--load)", result)
+        }
         Complaint::Counts { result, ran, counted } => tr!(
             "{result} states {ran} activations, and its cells hold {cells}: say why in a doubt (--doubt)",
             result,
@@ -119,12 +121,14 @@ pub fn complaint(complaint: &Complaint) -> String {
             cells = count(*counted)
         ),
         Complaint::Order { result } => tr!("the cells of {result} overlap or are not in order", result),
-        Complaint::Extremes { result } => tr!("minimum, mean and maximum of {result} are not in this order", result),
+        Complaint::Extremes { result } => {
+            tr!("minimum, mean and maximum of {result} are not in ascending order", result)
+        }
     }
 }
 
 pub fn private() -> String {
-    tr!("it holds something private, such as an address, a serial number or a key").to_owned()
+    tr!("it contains something private, such as an address, a serial number or a key").to_owned()
 }
 
 pub fn private_snapshot() -> String {

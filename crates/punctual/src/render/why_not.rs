@@ -36,7 +36,7 @@ pub fn brief(tried: &[Tried]) -> String {
         return tr!("EVERYTHING WORKS: {things}", things = counted(works as u64, "thing"));
     }
     tr!(
-        "{works} of {things} work; not here: {lacking}",
+        "{works} of {things} work; these do not work here: {lacking}",
         works,
         things = counted(tried.len() as u64, "thing"),
         lacking = lacking.join(", ")
@@ -98,14 +98,14 @@ fn answer(sheet: &mut Sheet, tried: &[Tried]) {
             Tone::Good,
             tr!("MEASUREMENTS WORK:"),
             tr!(
-                "what they need is granted; {other_things} are not here",
+                "they have the rights that they need; {other_things} do not work here",
                 other_things = counted(some as u64, "other thing")
             ),
         ),
         _ => (
             Tone::Bad,
             tr!("MEASUREMENTS CANNOT BE TRUSTED:"),
-            tr!("without real-time priority and locked memory they tell how an ordinary thread does").to_owned(),
+            tr!("without real-time priority and locked memory, they show the latency of an ordinary thread").to_owned(),
         ),
     };
     sheet.hanging_paragraph(0, 2, tone, word, &rest);
@@ -140,7 +140,7 @@ fn needed_for(ability: &Ability) -> &'static str {
     match ability {
         Ability::RealTimePriority | Ability::LockMemory => tr!("every measurement"),
         Ability::HoldIdleStates => tr!("measure --cpu-latency, and tune while it measures"),
-        Ability::KernelTrace => tr!("explain and inspect; counters stand in for it"),
+        Ability::KernelTrace => tr!("explain and inspect; counters are used instead"),
         Ability::FirmwareCounter => tr!("blaming the firmware for a late activation"),
         Ability::ChangeSettings => tr!("tune, optimize, revert"),
         Ability::Load(_) => "--load with this name; other loads are built in",
@@ -160,7 +160,7 @@ fn why(obstacle: &Obstacle) -> String {
             tr!("the control group of this shell, or what contains this process, has no real-time run time").to_owned()
         }
         Obstacle::PidNamespace => {
-            tr!("this process has a PID namespace of its own, and the trace has the machine's numbers of threads")
+            tr!("this process has a PID namespace of its own, but the trace contains the thread ids of the machine")
                 .to_owned()
         }
         Obstacle::NoFile(path) => tr!("there is no {path}", path),
@@ -191,7 +191,7 @@ fn remedy(obstacle: &Obstacle) -> (&'static str, Option<String>) {
         Obstacle::NoFile(_) => (tr!("a container needs the device; otherwise the kernel was built without it"), None),
         Obstacle::NoProgram { package, .. } => (tr!("install it:"), Some(format!("sudo apt install {package}"))),
         Obstacle::NoDisplay => (tr!("run it in a session with a display"), None),
-        Obstacle::NotGranted(_) => (tr!("look at what the system says above"), None),
+        Obstacle::NotGranted(_) => (tr!("see the system's message above"), None),
     }
 }
 

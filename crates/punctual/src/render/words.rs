@@ -65,9 +65,9 @@ pub fn severity(severity: Severity) -> &'static str {
 pub fn severity_meaning(severity: Severity) -> &'static str {
     match severity {
         Severity::Info => tr!("worth knowing"),
-        Severity::Medium => tr!("microseconds, or rare"),
-        Severity::High => tr!("tens to hundreds of microseconds, or regular"),
-        Severity::Fatal => tr!("the need cannot be met while this stands"),
+        Severity::Medium => tr!("costs microseconds, or happens rarely"),
+        Severity::High => tr!("costs tens to hundreds of microseconds, or happens regularly"),
+        Severity::Fatal => tr!("the need cannot be met unless this is changed"),
     }
 }
 
@@ -92,7 +92,7 @@ pub fn title(finding: &Finding) -> String {
 
 pub fn confidence(confidence: Confidence) -> &'static str {
     match confidence {
-        Confidence::Low => tr!("usual advice, not verified"),
+        Confidence::Low => tr!("common advice, not verified"),
         Confidence::Medium => tr!("documented by the kernel; how much it helps depends on the machine"),
         Confidence::High => tr!("verified in kernel source or by measurement"),
     }
@@ -104,7 +104,7 @@ pub fn event_kind(kind: EventKind) -> &'static str {
         EventKind::Paused => tr!("the whole machine stood still (a paused or starved virtual machine)"),
         EventKind::WallClockStep => tr!("the wall clock was set"),
         EventKind::TscDrift => tr!("the TSC and the monotonic clock drifted apart"),
-        EventKind::Steal => tr!("the hypervisor ran others while this machine wanted to run"),
+        EventKind::Steal => tr!("the hypervisor ran other work while this machine wanted to run"),
         EventKind::Throttled => tr!("a CPU was throttled for heat"),
         EventKind::RtThrottled => tr!("the kernel stopped real-time threads for using too much time"),
         EventKind::Moved => tr!("a CPU went off-line or its measuring thread was moved"),
@@ -123,7 +123,7 @@ pub fn event(event: &Event) -> String {
     }
     match event.releases_lost {
         0 => text,
-        n => tr!("{text}; {releases} due meanwhile, in no histogram", text, releases = units::counted(n, "release")),
+        n => tr!("{text}; {releases} due meanwhile (in no histogram)", text, releases = units::counted(n, "release")),
     }
 }
 
@@ -133,7 +133,7 @@ pub fn end(reason: EndReason) -> &'static str {
         EndReason::Completed => tr!("ran as long as asked"),
         EndReason::Interrupted => tr!("was stopped by a signal (SIGINT or SIGTERM)"),
         EndReason::LimitExceeded => tr!("was stopped at the first activation later than the limit"),
-        EndReason::Stalled => tr!("was stopped because a measuring thread made no more progress"),
+        EndReason::Stalled => tr!("was stopped because a measuring thread made no progress any more"),
         EndReason::SourceLost => {
             tr!(
                 "was stopped because what a measuring thread waits for failed: its clock, or the other side of a channel"
@@ -145,7 +145,7 @@ pub fn end(reason: EndReason) -> &'static str {
 }
 
 pub fn ending(report: &Report) -> String {
-    let how = report.end.map_or(tr!("did not finish as far as the recording says"), end);
+    let how = report.end.map_or(tr!("according to the recording, did not finish"), end);
     let mut text = tr!("The run {how}.", how);
     if let Some(cut) = &report.cut_off {
         text = format!("{text} {}", incomplete(cut));
@@ -209,7 +209,7 @@ pub fn mechanism(mechanism: Mechanism) -> &'static str {
         Mechanism::Futex => tr!("futex with a time-out"),
         Mechanism::Hybrid => tr!("clock_nanosleep to shortly before the release, then polling the clock"),
         Mechanism::Spin => tr!("polling the clock"),
-        Mechanism::Nanosleep => tr!("sleeping one period from wherever it is"),
+        Mechanism::Nanosleep => tr!("sleeping one period from the current time"),
         Mechanism::Evl => tr!("a sleep out-of-band on EVL to the release"),
         Mechanism::Cobalt => tr!("a sleep out-of-band on Cobalt to the release"),
         Mechanism::CobaltTimer => tr!("a timer file of Cobalt, waited for out-of-band"),
@@ -289,7 +289,7 @@ pub fn scenario(report: &Report) -> String {
         warm_up = amount(scenario.warm_up)
     );
     if report.traced_apart() {
-        text.push_str(tr!(", of which the traced part counts for causes alone"));
+        text.push_str(tr!(", of which the traced part only counts for causes"));
     }
     if let Some(us) = scenario.dma_latency_us {
         text = tr!("{text}, with cpu_dma_latency held at {us}{thin}us", text, us, thin = units::THIN);
@@ -324,7 +324,7 @@ pub fn scenario_ahead(scenario: &Scenario) -> String {
     let (least, most) = (least.whole(second), most.whole(second) + 1);
     let seconds = |number: u64| units::duration(Nanos::from_secs(number));
     tr!(
-        "Measuring for {length}, which takes {least} to {most} with what is between phases: {phases}.",
+        "Measuring for {length}, which takes {least} to {most} including set-up between phases: {phases}.",
         length = units::duration(whole),
         least = if most < 60 { least.to_string() } else { seconds(least) },
         most = seconds(most),
@@ -444,7 +444,7 @@ mod tests {
         e.releases_lost = 1;
         assert_eq!(
             plain(&event(&e)),
-            "the wall clock was set, by 1 min 30 s; 1 release due meanwhile, in no histogram"
+            "the wall clock was set, by 1 min 30 s; 1 release due meanwhile (in no histogram)"
         );
     }
 

@@ -45,7 +45,7 @@ fn runs_of_one_scenario_become_one_recording() {
     assert!(fs::read_to_string(run.path("ab.html")).unwrap().contains("made of 2"));
     // An existing file is not overwritten, and the same run does not count twice.
     run.punctual(&["merge", "a.punctual", "--out", "ab.punctual"]).refused(&["ab.punctual", "the file exists"]);
-    run.punctual(&["merge", "ab.punctual", "a.punctual", "--out", "c.punctual"]).refused(&["hold the same run"]);
+    run.punctual(&["merge", "ab.punctual", "a.punctual", "--out", "c.punctual"]).refused(&["contain the same run"]);
     assert!(!run.path("c.punctual").exists());
 }
 
@@ -193,7 +193,7 @@ fn a_stretch_of_a_run_is_told_by_itself() {
     let said = between("+1s", "+1500ms");
     let report: Value = serde_json::from_str(&said.out).unwrap();
     assert!(due(&report) < 6000 && due(&report) >= 500, "{}", due(&report));
-    assert!(notes(&report).contains("widened to the edges"), "{}", notes(&report));
+    assert!(notes(&report).contains("extended to the edges"), "{}", notes(&report));
     between("+1h", "+2h").refused(&["nothing was measured from 1 h 00 min 00 s", "from 0.000 s to 6."]);
     between("+2s", "+1s").refused(&["the second moment is not after the first"]);
     between("yesterday", "+1s").refused(&["'yesterday' is no moment", "2026-11-22T10:00"]);

@@ -29,7 +29,7 @@ fn a_recording_is_shared_with_a_masked_snapshot_and_passes_its_own_check() {
 fn a_result_of_another_program_needs_its_load_and_what_is_private_is_masked() {
     let run = Run::new();
     let file = repository("fixtures/foreign/latmus-rk3588-2h.txt").display().to_string();
-    run.punctual(&["share", &file, "--yes"]).refused(&["--load", "what the machine did"]);
+    run.punctual(&["share", &file, "--yes"]).refused(&["--load", "what load the machine had"]);
     let facts = ["--load", "idle", "--fact", "model=box of 192.168.7.33", "--title", "a board"];
     let said = run.punctual(&[&["share", &file, "--yes", "-o", "s.json"], facts.as_slice()].concat());
     assert_eq!(said.code, 0, "{said:?}");
@@ -40,7 +40,7 @@ fn a_result_of_another_program_needs_its_load_and_what_is_private_is_masked() {
     fs::write(run.path("cut.json"), &text[..text.len() / 2]).unwrap();
     let said = run.punctual(&["share", "--check", "s.json", "private.json", "cut.json"]);
     assert_eq!(said.code, 2, "{said:?}");
-    for line in ["s.json is sound", "private.json it holds something private", "cut.json it is no JSON"] {
+    for line in ["s.json is sound", "private.json it contains something private", "cut.json it is no JSON"] {
         assert!(said.out.contains(line), "{line}: {said:?}");
     }
 }

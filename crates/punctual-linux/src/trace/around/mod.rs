@@ -77,7 +77,7 @@ impl Witness {
         for cpu in cpus.iter() {
             witness.open_for_cpu(&root, cpu);
         }
-        let why = "counted nowhere; the kernel's log says when it first happened";
+        let why = "not counted by the kernel; its log says when it first happened";
         witness.missing.add("real-time throttling", cpus, why);
         witness
     }

@@ -142,9 +142,9 @@ fn table() -> String {
         let (without, with) = (Verdict::of(&seen(30_000, 0), doubts), Verdict::of(&seen(30_000, 1), doubts));
         let held = match (without.answer, &without.inconclusive_because, direction) {
             (Held, _, Neither) => "stands",
-            (Held, _, MoodsLong) => "stands for this run only, and the doubt is said",
-            (Held, ..) => "stands, and the doubt is said",
-            (_, Some(Inconclusive::TooFew { .. }), _) => "inconclusive, with the time that would do",
+            (Held, _, MoodsLong) => "stands for this run only, and the doubt is named",
+            (Held, ..) => "stands, and the doubt is named",
+            (_, Some(Inconclusive::TooFew { .. }), _) => "inconclusive, with the time that would be enough",
             _ => "inconclusive",
         };
         let not_held = match (with.answer, with.cause_open) {

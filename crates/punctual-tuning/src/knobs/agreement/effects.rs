@@ -62,7 +62,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     },
     Knob {
         id: "agree.idle_usage",
-        title: "Idle states that were ruled out at boot are not entered",
+        title: "Idle states that were excluded at boot are not entered",
         severity: Weight::of(High, Medium, Info),
         check: Check::Probe(idle_usage),
         why: "intel_idle.max_cstate=0 only turns off the driver intel_idle; the ACPI driver then takes its place, with \

@@ -29,7 +29,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     },
     Knob {
         id: "clk.timer_slack",
-        title: "Timers expire when asked to",
+        title: "Timers expire without added slack",
         confidence: Confidence::High,
         severity: Weight::of(Info, Info, Medium),
         applies: |case| case.not_for(Kind::Poll, "work that never sleeps waits for no timer"),

@@ -53,7 +53,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     },
     Knob {
         id: "pm.pstate_drv",
-        title: "The clock is the kernel's to set",
+        title: "The kernel controls the CPU's clock",
         check: Check::Probe(driver),
         why: "Without a driver the CPU keeps whatever clock the firmware left, or goes on choosing one itself (HWP), \
             and neither governor nor limits mean anything.",

@@ -8,7 +8,7 @@ const KNOB: Knob = Knob::of(Family::Idle);
 pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "pm.qos_global",
-        title: "A limit of sleep for all CPUs that helps",
+        title: "A useful latency limit for all CPUs",
         check: Check::Probe(of_all),
         why: "A program limits sleep by writing to /dev/cpu_dma_latency. Four bytes are taken as a binary number, \
             anything else as hexadecimal text: echo 100 is four bytes, and allows 170 seconds of sleep.",
@@ -25,7 +25,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     },
     Knob {
         id: "pm.qos_percpu",
-        title: "A limit of sleep per CPU that holds for all real-time CPUs",
+        title: "Each real-time CPU has a latency limit",
         check: Check::Probe(of_each),
         why: "The limit is set for each CPU, so that one CPU is easily forgotten. The value 0 means that there is no \
             limit, not that no latency is allowed. The value n/a means that no latency at all is allowed: on x86 the \

@@ -83,7 +83,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     },
     Knob {
         id: "irq.shared",
-        title: "No shared line on the real-time CPUs",
+        title: "No shared interrupt line on the real-time CPUs",
         severity: Weight::of(Medium, Info, Medium),
         check: Check::Probe(shared),
         why: "On a shared line each interrupt runs every driver's handler, so the real-time device waits for the \

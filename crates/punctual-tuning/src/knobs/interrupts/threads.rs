@@ -18,7 +18,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     },
     Knob {
         id: "irq.prio",
-        title: "Interrupt threads in a sensible order",
+        title: "Interrupt threads have sensible priorities",
         severity: Weight::of(Medium, Info, Medium),
         check: Check::Probe(order),
         why: "The threads of all interrupts start at FIFO 50. A thread above 95 holds up the kernel's own helper \

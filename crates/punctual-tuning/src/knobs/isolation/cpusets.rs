@@ -37,7 +37,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     },
     Knob {
         id: "sysd.affinity",
-        title: "First process keeps off the real-time CPUs",
+        title: "Process 1 keeps off the real-time CPUs",
         check: Check::Probe(first_process),
         why: "Every process inherits its CPUs from process 1; if process 1 may run on every CPU, so may all daemons \
             and logins.",

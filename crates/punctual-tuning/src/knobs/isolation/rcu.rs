@@ -10,7 +10,7 @@ const KNOB: Knob = Knob { confidence: Confidence::Medium, ..Knob::of(Family::Iso
 pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "rcu.nocb_poll",
-        title: "Polling work need not wake RCU's threads",
+        title: "The CPUs of polling work need not wake RCU's threads",
         confidence: Confidence::High,
         check: Check::Probe(nocb_poll),
         why: "A callback that is queued on an offloaded CPU may have to wake the thread that will run it; with \

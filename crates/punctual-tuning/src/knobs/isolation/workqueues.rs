@@ -76,7 +76,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     },
     Knob {
         id: "wq.power_efficient",
-        title: "Work that need not stay leaves the real-time CPUs",
+        title: "Work that can run elsewhere leaves the real-time CPUs",
         applies: |case| case.has_housekeeping(),
         check: Check::parameter("workqueue", "power_efficient", Want::YES, TellsNothing("this kernel does not tell")),
         why: "Some queues run their work on the CPU that requested it, though any CPU would do; this switch lets them \
@@ -92,7 +92,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     },
     Knob {
         id: "wq.affinity_scope",
-        title: "Unbound work stays near where it was asked for",
+        title: "Unbound work stays near the CPU that requested it",
         applies: |case| case.has_housekeeping(),
         check: Check::parameter(
             "workqueue",

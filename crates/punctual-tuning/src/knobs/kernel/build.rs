@@ -97,7 +97,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     },
     Knob {
         id: "kconf.rcu_lazy",
-        title: "RCU callbacks not saved up",
+        title: "RCU callbacks are not delayed to save power",
         applies: |case| {
             let offloaders = case.tasks(|task| task.is_kernel && offloaded_cpu(&task.name).is_some());
             if offloaders.is_ok_and(|found| found.is_empty()) {
@@ -125,7 +125,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     },
     Knob {
         id: "kconf.tracers",
-        title: "Tracers that find the cause of a delay",
+        title: "Tracers that can find the cause of a delay",
         check: Check::Probe(tracers),
         why: "When a deadline is missed, the osnoise and timerlat tracers show what took the CPU; without them the \
             cause can only be guessed.",
@@ -151,7 +151,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     },
     Knob {
         id: "kconf.default_gov",
-        title: "Performance is the governor from the start",
+        title: "The default governor is performance",
         severity: Weight::all(Info).at_least(High, |case| case.flavour().is_ok_and(Flavour::is_dual)),
         check: Check::Probe(default_governor),
         why: "Until another governor is set, and for CPUs that are plugged in later, the built-in default holds; \
@@ -173,7 +173,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     },
     Knob {
         id: "kconf.ondemand",
-        title: "No governor at hand that follows the load",
+        title: "No governor available that follows the load",
         check: Check::Probe(ondemand),
         why: "The ondemand and conservative governors change the frequency with the load. If they are available, a \
             desktop or a daemon can choose them, and the latency then changes from one run to the next.",

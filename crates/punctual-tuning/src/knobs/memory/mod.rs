@@ -131,7 +131,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     },
     Knob {
         id: "mem.lock",
-        title: "The application locks and touches its memory first",
+        title: "The application locks and touches its memory before its loop",
         severity: Weight::all(High),
         applies: |case| {
             let has_no_mmu = case.lacks("MMU") && case.peek("/proc/swaps") == Fact::Absent;

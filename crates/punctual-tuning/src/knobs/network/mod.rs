@@ -83,7 +83,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     },
     Knob {
         id: "net.coalesce",
-        title: "Packets are announced at once",
+        title: "Received packets are reported without delay",
         check: Check::Probe(|case| {
             every(case, "coalesce", |settings| settings.get("adaptive-rx") == 0 && settings.get("rx-usecs") <= 10)
         }),
@@ -172,7 +172,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     },
     Knob {
         id: "net.napi_defer",
-        title: "Interrupts of devices are not deferred",
+        title: "Interrupts of network devices are not deferred",
         blast: Blast::Harmless,
         applies: |case| case.not_for(Kind::Poll, "work that polls may want it"),
         check: Check::All(&[

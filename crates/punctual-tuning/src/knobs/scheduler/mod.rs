@@ -103,7 +103,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     },
     Knob {
         id: "sched.energy_aware",
-        title: "Tasks not packed onto small cores",
+        title: "Tasks are not placed to save energy",
         check: Check::Probe(energy_aware),
         why: "On chips with big and little cores, energy-aware scheduling moves work to the core that needs the least \
             energy, not to the one that finishes it first.",

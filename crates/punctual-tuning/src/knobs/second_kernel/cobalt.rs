@@ -119,7 +119,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     },
     Knob {
         id: "cob.smi",
-        title: "Interrupts of the firmware are dealt with",
+        title: "Interrupts of the firmware are handled",
         severity: Weight::of(High, High, Info),
         applies: on_cobalt,
         check: Check::Probe(smi),
@@ -141,7 +141,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     },
     Knob {
         id: "cob.group",
-        title: "The application needs not be root to use the core",
+        title: "The application need not be root to use the core",
         applies: on_cobalt,
         check: Check::Probe(group),
         why: "Without a group only root may bind to the core, so the whole application has to run as root only to have \

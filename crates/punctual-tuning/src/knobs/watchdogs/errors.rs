@@ -174,7 +174,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     },
     Knob {
         id: "ras.ipmi",
-        title: "No thread that spins for the management controller",
+        title: "No kernel thread spins to poll the management controller",
         severity: Weight::of(Medium, Medium, Info),
         check: Check::Probe(ipmi),
         why: "If the management controller has no interrupt, the kernel thread kipmi polls it, and spins until it gets \

@@ -9,7 +9,7 @@ const KNOB: Knob = Knob { confidence: Confidence::Medium, ..Knob::of(Family::Wat
 pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "wd.panic",
-        title: "A panic ends in a new start",
+        title: "A panic ends in a reboot",
         applies: |case| match number(case, "panic")? {
             0 => Ok(()),
             _ => Doubt::not_applicable("a panic ends in a reboot"),

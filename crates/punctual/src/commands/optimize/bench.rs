@@ -194,7 +194,7 @@ pub fn why_unfinished(end: Option<EndReason>) -> Option<&'static str> {
 fn refusal(applied: &Applied) -> Option<String> {
     applied.changes.iter().find_map(|tried| match &tried.fate {
         Fate::Done | Fate::Already | Fate::Waits | Fate::NextBoot | Fate::Partly { .. } => None,
-        Fate::Gone => Some(format!("{}: what it is about is not there", tried.id)),
+        Fate::Gone => Some(format!("{}: the thread or device that it concerns is not there", tried.id)),
         Fate::TooBroad { blast } => Some(format!("{}: it is {}", tried.id, blast.name())),
         Fate::TakenBack { why } | Fate::Stuck { why, .. } => Some(format!("{}: {why}", tried.id)),
     })

@@ -66,8 +66,12 @@ pub fn list(audit: &Audit<'_>, columns: Option<usize>, all: bool) -> String {
         }
     }
     sheet.gap();
-    let hint = if all { "" } else { tr!("; --all lists what is good and what does not apply") };
-    let tells = tr!("punctual audit --explain KNOB tells why, how, what it costs and how to undo it{hint}", hint);
+    let hint = if all { "" } else { tr!("; --all also lists findings that are good or do not apply") };
+    let tells = tr!(
+        "punctual audit --explain KNOB tells why it matters, how to change it, what that costs and how to undo \
+        it{hint}",
+        hint
+    );
     sheet.paragraph(0, &tells);
     sheet.finish()
 }

@@ -73,13 +73,12 @@ impl Intended {
         let boots = match self.cells_with_boots {
             0 => String::new(),
             1 => tr!(
-                " One cell needs a boot with another command line, which is used once; the machine is started again for \
-                 it."
+                " One cell needs a boot with another command line, which is used once; the machine is rebooted for it."
             )
             .to_owned(),
             many => tr!(
-                " {many} cells need a boot with another command line, which is used once; the machine is started again for \
-                 them.",
+                " {many} cells need a boot with another command line, which is used once; the machine is rebooted for \
+                them.",
                 many
             ),
         };
@@ -111,7 +110,7 @@ fn order_name(order: Order) -> &'static str {
 
 fn told_order(order: &str, seed: u64) -> String {
     match order {
-        "random" => tr!("in an order drawn by lot (seed {seed})", seed),
+        "random" => tr!("in random order (seed {seed})", seed),
         "abba" => tr!("in the order of the file, mirrored in every second repetition").to_owned(),
         _ => tr!("in the order of the file").to_owned(),
     }

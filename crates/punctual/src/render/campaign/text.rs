@@ -128,7 +128,7 @@ fn published(sheet: &mut Sheet, result: &Result) {
     if all.is_empty() {
         return;
     }
-    sheet.heading(tr!("Beside what was published, in us"));
+    sheet.heading(tr!("Compared with published numbers, in us"));
     let mut table =
         Table::new(&[tr!("<cell"), tr!("<machine"), tr!(">CPU"), tr!("<figure"), tr!(">published"), tr!(">here")]);
     for (cell, figure) in all {
@@ -167,13 +167,10 @@ pub(super) fn away() -> &'static str {
 /// The sentences that say in which order and for how long the cells were measured.
 pub(super) fn told(result: &Result) -> String {
     let boots = result.boots.map_or_else(String::new, |boots| {
-        tr!(" The machine was started again {times} for it.", times = units::counted(boots.into(), "time"))
+        tr!(" The machine was rebooted {times} for it.", times = units::counted(boots.into(), "time"))
     });
     let shortened = if result.shortened > 1.0 {
-        tr!(
-            " All lengths were divided by {n}, so this shows that the campaign runs, and no more.",
-            n = result.shortened
-        )
+        tr!(" All durations were divided by {n}, so this only shows that the campaign runs.", n = result.shortened)
     } else {
         String::new()
     };

@@ -38,7 +38,7 @@ fn differences(sheet: &mut Sheet, other: &Against) {
     if other.differences.is_empty() {
         return;
     }
-    sheet.heading(tr!("What differs beside the numbers"));
+    sheet.heading(tr!("What differs besides the numbers"));
     for difference in other.differences.iter().take(DIFFERENCES_SHOWN) {
         sheet.point(2, &say::difference(difference));
     }
@@ -89,11 +89,15 @@ fn answer(sheet: &mut Sheet, other: &Against, comparison: &Comparison) {
     }
     let doubts: Vec<Distrust> = comparison.first.doubts.iter().chain(&other.side.doubts).cloned().collect();
     let trust = if other.refused {
-        tr!("No: these two mean different things ({other}); --anyway was given.", other = say::not_comparable(other))
+        tr!(
+            "No: the numbers of these two recordings have different meanings ({other}); they are compared because of \
+            --anyway.",
+            other = say::not_comparable(other)
+        )
     } else if doubts.is_empty() {
-        tr!("Yes: nothing speaks against either recording, and both mean the same.").to_owned()
+        tr!("Yes: nothing speaks against either recording, and their numbers have the same meaning.").to_owned()
     } else if other.is_doubtful_beside(&comparison.first) {
-        tr!("No: what stands beside the files above may have made or hidden the difference.").to_owned()
+        tr!("No: the doubts listed above with the files may have caused or hidden the difference.").to_owned()
     } else {
         tr!("Yes, although {doubts}.", doubts = words::although(&doubts))
     };
@@ -115,36 +119,46 @@ fn next(other: &Against) -> (String, Option<String>) {
         }
         let (command, takes) = say::interleave();
         let takes = units::duration(takes);
-        let why = tr!("Measure in turn, where A and B are what sets up either side; it takes about {takes}:", takes);
+        let why = tr!(
+            "Measure in turn, where A and B are the commands that set up each side; it takes about {takes}:",
+            takes
+        );
         (why, Some(command))
     };
     match other.undecided {
         Some(Undecided::FewRuns { .. }) if kernels.is_some() => return in_turn(),
         Some(Undecided::Moods(_)) => return in_turn(),
         Some(Undecided::FewRuns { .. }) => {
-            return (tr!("Measure more runs of both, alternately, and name them all.").to_owned(), None);
+            return (
+                tr!("Measure more runs of both, alternately, and pass all of them to the command.").to_owned(),
+                None,
+            );
         }
         None => {}
     }
     if other.design != Design::Pair {
-        return (tr!("Nothing: the sides were held against what differs from run to run.").to_owned(), None);
+        return (
+            tr!("Nothing: the difference of the sides was compared with the differences from run to run.").to_owned(),
+            None,
+        );
     }
     if other.if_independent.is_some_and(|verdict| verdict != Compared::NotEnoughData) {
         let why =
             tr!("Compare recordings, or files that list their values one by one: both show how values depend on each \
-                   other. To decide all the same, add --as-if-independent.");
+                   other. To get a verdict nevertheless, add --as-if-independent.");
         return (why.to_owned(), None);
     }
     match (other.verdict, other.wants) {
         (Compared::NotEnoughData, Some(wants)) => {
             let wants = say::rounded_up(wants);
-            let why = tr!("Measure each of both for {wants}:", wants = units::duration(wants));
+            let why = tr!("Measure each of the two for {wants}:", wants = units::duration(wants));
             (why, Some(format!("punctual measure --duration {}", length(wants))))
         }
         (Compared::NotEnoughData, None) => in_turn(),
         _ => {
             let (why, command) = in_turn();
-            let doubt = tr!("Two recordings do not tell what was changed from what changes by itself between runs.");
+            let doubt = tr!("Two recordings cannot distinguish your change from changes that happen by themselves \
+                between runs.");
             (format!("{doubt} {why}"), command)
         }
     }

@@ -82,7 +82,7 @@ fn stolen_time_is_told_in_text_and_json() {
     let comparison = Comparison::of(&named, Options { ..Options::default() }).unwrap();
     let said = on_80(&comparison);
     assert!(said.lines().any(|line| line.contains("over ") && line.ends_with("stolen time")), "{said}");
-    assert!(said.contains("Stolen time: what the hypervisor took could"), "{said}");
+    assert!(said.contains("Stolen time: the time that the hypervisor took could"), "{said}");
     let document = document(&comparison);
     let rows = document["others"][0]["groups"][0]["rows"].as_array().unwrap();
     let stolen = |row: &&serde_json::Value| row["withheld"] == "stolen" && row["verdict"] == "not-enough-data";

@@ -70,8 +70,7 @@ fn against(sheet: &mut Sheet, other: &Against, comparison: &Comparison) {
     let word = format!("{}.", say::verdict_on(other).to_uppercase());
     sheet.toned_paragraph(2, tone(other.verdict), &word, &say::sentence(other, comparison));
     if other.refused {
-        let why =
-            tr!("{other}; compared all the same, because --anyway was given.", other = say::not_comparable(other));
+        let why = tr!("{other}; compared nevertheless, because of --anyway.", other = say::not_comparable(other));
         sheet.toned_paragraph(2, Tone::Doubt, tr!("Not comparable:"), &why);
     }
     let (groups, left) = told(other);
@@ -111,9 +110,9 @@ fn against(sheet: &mut Sheet, other: &Against, comparison: &Comparison) {
 }
 
 fn differences(sheet: &mut Sheet, other: &Against) {
-    sheet.heading(tr!("What differs beside the numbers"));
+    sheet.heading(tr!("What differs besides the numbers"));
     if other.differences.is_empty() && other.left_out.is_empty() {
-        sheet.paragraph(2, tr!("Nothing that a recording knows of."));
+        sheet.paragraph(2, tr!("Nothing that is recorded."));
     }
     for (place, difference) in other.differences.iter().enumerate() {
         let matters = difference.matters();
@@ -174,7 +173,7 @@ fn causes(sheet: &mut Sheet, other: &Against) {
     let Some(causes) = &other.causes else { return };
     sheet.heading(tr!("Causes of latency (for information: no verdict rests on them)"));
     if causes.is_empty() {
-        sheet.paragraph(2, tr!("None appeared, went, doubled or halved."));
+        sheet.paragraph(2, tr!("No cause appeared, disappeared, doubled or halved."));
     }
     for change in causes.iter().take(CAUSES_TOLD) {
         sheet.point(2, &say::cause(change));

@@ -59,7 +59,7 @@ impl fmt::Display for TurnsPlan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "A: {}\nB: {}", self.a, self.b)?;
         let text = tr!(
-            "{measurements} of {each} each on {cpus}, seed {seed}: about {total} and the time of the commands",
+            "{measurements} of {each} each on {cpus}, seed {seed}: about {total}, plus the time of the commands",
             measurements = units::counted(self.order.len() as u64, "measurement"),
             each = units::duration(self.each),
             cpus = words::cpus(&self.cpus),

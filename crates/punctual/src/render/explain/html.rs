@@ -32,7 +32,7 @@ pub fn section(report: &Report) -> Option<Value> {
     let more = causes.causes.len().checked_sub(CAUSES_MAX).filter(|more| *more > 0);
     let how = causes.tracing.as_ref().map(|tracing| words::how(tracing, report)).unwrap_or_default();
     Some(context! {
-        phases => report.traced_apart().then_some(tr!("from phases that were traced, apart from the headline")),
+        phases => report.traced_apart().then_some(tr!("from traced phases, which do not count for the main numbers")),
         late => words::late(report, causes),
         doubt => report.causes_doubt().map(words::doubt),
         ranking,

@@ -116,7 +116,7 @@ fn the_page_shows_lanes_marks_and_the_ranking() {
         ">timer interrupt, timer expired, woken<",
         ">body<",
         "Incomplete: the kernel lost records in it",
-        "from phases that were traced",
+        "from traced phases",
         "nvme0q3 (irq 131): 812 \u{b5}s\nfrom 0 ns to 812 \u{b5}s after the release (timer late)",
     ] {
         assert!(page.contains(said), "{said}");

@@ -75,7 +75,13 @@ fn answer(sheet: &mut Sheet, report: &Report, causes: &Explanation, reader: &Rea
             sheet.answer(tr!("How sure"), &words::explained(causes));
         }
         None if report.causes_doubt() == Some(CausesDoubt::NotReached) => {
-            sheet.hanging_paragraph(0, 2, Tone::Heading, tr!("NOTHING WAS CAPTURED:"), tr!("causes cannot be told."));
+            sheet.hanging_paragraph(
+                0,
+                2,
+                Tone::Heading,
+                tr!("NOTHING WAS CAPTURED:"),
+                tr!("causes cannot be determined."),
+            );
         }
         None => sheet.hanging_paragraph(
             0,
@@ -122,7 +128,7 @@ pub fn short(sheet: &mut Sheet, report: &Report, recording: Option<&Path>, width
     if !causes.causes.is_empty() {
         let file = recording.map(|path| path.display().to_string());
         let explain = Command::new(["explain".to_owned()].into_iter().chain(file));
-        sheet.command(2, &tr!("Why, when, and what bears on it: {explain}", explain));
+        sheet.command(2, &tr!("Why, when, and which knobs affect it: {explain}", explain));
     }
 }
 
@@ -210,7 +216,7 @@ fn spikes(sheet: &mut Sheet, report: &Report, causes: &Explanation, width: usize
     sheet.table(&table);
     let more = causes.spikes.len().saturating_sub(SPIKES_SHOWN);
     let more = if more > 0 { tr!("{more} more. ", more = units::count(more as u64)) } else { String::new() };
-    sheet.paragraph(2, &tr!("{more}Each of them part by part: --spike N", more));
+    sheet.paragraph(2, &tr!("{more}To see the parts of one of them: --spike N", more));
 }
 
 fn one(sheet: &mut Sheet, report: &Report, number: usize, spike: &Spike) {
@@ -224,10 +230,14 @@ fn one(sheet: &mut Sheet, report: &Report, number: usize, spike: &Spike) {
     let phase = report.phase_name(spike.phase);
     sheet.paragraph(
         2,
-        &tr!("Load then: {phase}. Kept: {kept}.", phase = phase_name(&phase), kept = words::kept(spike.kept)),
+        &tr!(
+            "Load at that time: {phase}. Kept because it is {kept}.",
+            phase = phase_name(&phase),
+            kept = words::kept(spike.kept)
+        ),
     );
     if let Some(why) = spike.incomplete {
-        let but = tr!("{why}; it is charged to no cause.", why = words::incomplete(why));
+        let but = tr!("{why}; it counts for no cause.", why = words::incomplete(why));
         sheet.toned_paragraph(2, Tone::Doubt, tr!("Incomplete:"), &but);
     }
     parts(sheet, spike);

@@ -125,9 +125,11 @@ fn table(asked: &Asked<'_>) -> (&'static str, Table, usize) {
         Answer::Percentiles { groups } => {
             (tr!("Latency in us, over the activations that ran"), percentiles(groups), groups.len())
         }
-        Answer::Newest { machines, .. } => {
-            (tr!("The newest run of each machine against its runs before"), newest(asked, machines), machines.len())
-        }
+        Answer::Newest { machines, .. } => (
+            tr!("The newest run of each machine, compared with its earlier runs"),
+            newest(asked, machines),
+            machines.len(),
+        ),
     }
 }
 
@@ -254,7 +256,7 @@ fn verdict(asked: &Asked<'_>) -> (Tone, String, String) {
                     due = units::count(of.due)
                 ),
             ),
-            Some(_) => good(tr!("HELD:"), tr!("no machine misses more than is accepted.")),
+            Some(_) => good(tr!("HELD:"), tr!("no machine misses more releases than are accepted.")),
         },
         Answer::Shared { candidates } => match candidates.first().filter(|first| first.named) {
             Some(first) => bad(
@@ -289,7 +291,7 @@ fn verdict(asked: &Asked<'_>) -> (Tone, String, String) {
             Tone::Doubt,
             tr!("NOTHING DIFFERS:").to_owned(),
             tr!(
-                "{machine} is good now, never was good, or nothing that is recorded changed.",
+                "{machine} is good now, was never good, or no recorded setting has changed.",
                 machine = asked.machine(machine)
             ),
         ),
@@ -333,7 +335,7 @@ fn newest_verdict(asked: &Asked<'_>, fleet: &[FleetNewest], machines: &[Newest])
             Tone::Bad,
             tr!("WORSE:").to_owned(),
             tr!(
-                "{worse} of {machines}; the surest is {surest}.",
+                "{worse} of {machines}; the most certain is {surest}.",
                 worse = worse.len(),
                 machines = units::counted(machines.len() as u64, "machine"),
                 surest = asked.machine(&first.machine)

@@ -152,7 +152,7 @@ fn conclusion(sheet: &mut Sheet, made: &FleetRun, again: &Command) {
     sheet.hanging_paragraph(0, 2, tone, &word, &tr!("{what}.", what = parts.join(tr!(", "))));
     sheet.answer(tr!("Results"), &tr!("{folder}, a folder for each host", folder = made.folder.display()));
     if error + missing > 0 {
-        sheet.answer_next(tr!("Try again the hosts that failed or have no result:"), &again.to_string(), None);
+        sheet.answer_next(tr!("To try the hosts again that failed or have no result:"), &again.to_string(), None);
     }
 }
 
@@ -186,7 +186,7 @@ fn outcome(result: &HostResult, row: Option<&HostRow>) -> (Tone, String) {
         Outcome::Ended { code } => ended(*code, row),
         Outcome::Unreachable { why } => (Tone::Doubt, tr!("not reached: {why}", why)),
         Outcome::NoProgram { why } => (Tone::Doubt, tr!("punctual does not start there: {why}", why)),
-        Outcome::OtherMachine => (Tone::Doubt, tr!("no program brought along runs on {machine}", machine)),
+        Outcome::OtherMachine => (Tone::Doubt, tr!("none of the programs of --bring runs on {machine}", machine)),
         Outcome::TooLong => {
             (Tone::Doubt, tr!("ended after {time}, which is the time limit", time = units::duration(result.took)))
         }

@@ -66,7 +66,7 @@ fn notes(found: &MarkReport) -> Vec<String> {
     if let Some(why) = &found.refused {
         notes.push(tr!("{marks} could not be followed: {why}.", marks, why));
     } else if found.places > 0 && found.threads.is_empty() {
-        notes.push(tr!("{marks} in its code, and no thread passed one.", marks));
+        notes.push(tr!("{marks} in its code, but no thread passed one.", marks));
     }
     let unpaired: u64 = found.threads.iter().map(|thread| thread.cycles.unpaired).sum();
     if unpaired > 0 {
@@ -107,8 +107,8 @@ fn other(other: &OtherMarks) -> String {
         }
         OtherMarks::Usdt { provider } => {
             tr!(
-                "USDT probes of {provider} are there that do not say when something begins and ends, or that are off; perf \
-                 and bpftrace can read them.",
+                "The program has USDT probes of {provider} that do not mark a beginning and an end, or that are off; \
+                perf and bpftrace can read them.",
                 provider
             )
         }

@@ -338,7 +338,7 @@ fn cycles_that_only_others_made_late_are_told_with_the_cause_and_need_no_change_
         said.contains("DISTURBED: 201 releases over the budget, in 12 003 cycles of 1 thread; most of that by"),
         "{said}"
     );
-    assert!(said.contains("device interrupt nvme0q3") && said.contains("Mend what made cycles late"), "{said}");
+    assert!(said.contains("device interrupt nvme0q3") && said.contains("Remove what made cycles late"), "{said}");
 }
 
 #[test]

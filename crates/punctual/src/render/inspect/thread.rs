@@ -67,7 +67,7 @@ pub fn in_a_line(thread: &ThreadReport, inspection: &Inspection) -> String {
         let kinds = counted(cycles.in_the_way.len() as u64, "kind");
         let most = cycles.latency.max.map(latency).unwrap_or_default();
         tr!(
-            "; {cycles}, latency at most {most}, {kinds} of things inside",
+            "; {cycles}, latency at most {most}, {kinds} of operations inside",
             cycles = counted(cycles.count, "cycle"),
             most,
             kinds
@@ -86,7 +86,7 @@ fn of_cycles(sheet: &mut Sheet, cycles: &ThreadCycles) {
     );
     if cycles.skipped > 0 {
         let told = tr!(
-            "{latency_due}, counting {releases} that passed without a cycle",
+            "{latency_due}, including {releases} that passed without a cycle",
             latency_due = quantiles(&cycles.latency_due),
             releases = counted(cycles.skipped, "release")
         );
@@ -131,7 +131,7 @@ pub fn shares_of_time(times: &CycleTimes) -> String {
         [times.running, times.preempted, times.blocked, times.waiting].into_iter().fold(Nanos::default(), Nanos::plus);
     let part = |of: Nanos| units::share(of.as_ns(), whole.as_ns()).unwrap_or_else(|| ABSENT.to_owned());
     tr!(
-        "{running} running, {preempted} pre-empted, {blocked} blocked, {waiting} woken and waiting for the CPU",
+        "{running} running, {preempted} pre-empted, {blocked} blocked, {waiting} runnable and waiting for the CPU",
         running = part(times.running),
         preempted = part(times.preempted),
         blocked = part(times.blocked),

@@ -23,8 +23,8 @@ const CHILDREN: usize = 2;
 pub fn would_use(engine: Engine) -> &'static str {
     match engine {
         Engine::Bpf => tr!(
-            "It would use a program in the kernel (BPF), only for the threads of the program, which ends together with \
-         punctual. The program is not changed."
+            "It would use a BPF program in the kernel, which only records the threads of the program and ends together \
+            with punctual. The program is not changed."
         ),
         Engine::Tracefs => tr!(
             "It would use the kernel's trace, in instances of its own and only for the threads of the program, and remove \
@@ -68,11 +68,11 @@ pub fn pace(thread: &ThreadReport) -> String {
                 ),
             }
         }
-        Pace::StillWaits { call } => tr!("Went to wait in {call}, and still does", call),
+        Pace::StillWaits { call } => tr!("Began to wait in {call}, and is still waiting", call),
         Pace::NeverWaits => tr!("Ran without ever waiting").to_owned(),
         Pace::Idle => tr!("Did not run").to_owned(),
         Pace::NotSeen { call: Some(call) } => tr!("Found waiting in {call}", call),
-        Pace::NotSeen { call: None } => tr!("What it waits for was not seen").to_owned(),
+        Pace::NotSeen { call: None } => tr!("It was not seen what it waits for").to_owned(),
     }
 }
 
@@ -161,25 +161,26 @@ pub fn finding(finding: &Finding) -> (String, String, Option<String>) {
                 quota = latency(limit.quota),
                 period = latency(limit.period)
             ),
-            own(tr!("nothing, for the limit is outside the program")),
+            own(tr!("nothing, because the limit is set outside of the program")),
             Some(own("CPUQuota= (empty)")),
         ),
         Finding::UclampMax(max) => (
-            tr!("it may ask for {max} of 1024 of its CPU's performance only", max),
+            tr!("it may request only {max} of 1024 of its CPU's performance", max),
             own("sched_setattr() with sched_util_max 1024"),
             None,
         ),
         Finding::WokenByLower(name) => (
             tr!(
-                "{name} often wakes it, although its priority is lower: all that delays that one delays this one",
+                "{name} often wakes this thread, although its priority is lower: everything that delays {name} delays \
+                this thread",
                 name
             ),
             tr!("give {name} at least the priority of this thread", name),
             None,
         ),
         Finding::Demoted(from) => (
-            tr!("it had real-time priority {from} before, and has a lower one or none now", from),
-            own(tr!("look for who calls sched_setscheduler() on it: rtkit and the program itself do")),
+            tr!("it had real-time priority {from} before, and has a lower priority or none now", from),
+            own(tr!("find out what calls sched_setscheduler() for this thread: rtkit and the program itself do")),
             None,
         ),
         Finding::RelativeSleep | Finding::CorrectedSleep | Finding::RealtimeClock | Finding::PacedByTimeOut => {
@@ -198,14 +199,15 @@ fn of_the_wait(finding: &Finding) -> (&'static str, &'static str) {
             tr!("use CLOCK_MONOTONIC for clock_gettime and clock_nanosleep"),
         ),
         Finding::PacedByTimeOut => (
-            tr!("the time limit of a wait paces it: its period grows by what each cycle takes"),
+            tr!("the time limit of a wait paces it: the duration of each cycle is added to its period"),
             tr!("wait until an absolute time, or use clock_nanosleep with TIMER_ABSTIME"),
         ),
         Finding::CorrectedSleep => (
-            tr!("it sleeps for a length of time that it computes anew: what delays it in between delays the release"),
+            tr!("it sleeps for a length of time that it computes each time: a delay between the computation and the \
+                sleep delays the release"),
             next_release,
         ),
-        _ => (tr!("it sleeps for a length of time: its period grows by what each cycle takes"), next_release),
+        _ => (tr!("it sleeps for a length of time: the duration of each cycle is added to its period"), next_release),
     }
 }
 
@@ -233,10 +235,10 @@ pub fn remedy(intruder: Intruder) -> &'static str {
         Intruder::Fault => tr!("Lock memory with mlockall, and touch it before the loop."),
         Intruder::Sleep => tr!("Take the second sleep out of the cycle, or make it the wait."),
         Intruder::Lock => tr!("Use a mutex with priority inheritance, or none."),
-        Intruder::PiLock => tr!("Hold the lock for shorter, or use none."),
+        Intruder::PiLock => tr!("Hold the lock for a shorter time, or use none."),
         Intruder::Write => tr!("Hand the text to another thread."),
         Intruder::BlockingCall => tr!("Hand the call to another thread."),
-        Intruder::Call => tr!("Ask whether each cycle needs the call."),
+        Intruder::Call => tr!("Check whether each cycle needs the call."),
         Intruder::Signal => tr!("Block signals in this thread."),
         Intruder::Migration => tr!("Bind the thread to one CPU."),
     }
@@ -369,7 +371,7 @@ fn file_of(code: &Code) -> &str {
 pub fn period_errors(errors: &PeriodErrors) -> String {
     let shows = match errors.shows {
         PeriodErrorsShow::Grid => tr!("each wake-up errs around a fixed grid"),
-        PeriodErrorsShow::Accumulation => tr!("errors are kept: each wake-up shifts all later ones"),
+        PeriodErrorsShow::Accumulation => tr!("errors add up: each wake-up shifts all later ones"),
         PeriodErrorsShow::Wandering => tr!("latency changes slowly, over many cycles"),
     };
     tr!("autocorrelation {rho1}: {shows}", rho1 = format!("{:.2}", errors.rho1), shows)
@@ -424,14 +426,14 @@ pub fn late_cause(ranked: &Ranked) -> String {
 
 pub fn start_up(start_up: &StartUp, engine: Engine) -> String {
     if engine == Engine::Counters {
-        return tr!("What it did before its first cycle was not seen.").to_owned();
+        return tr!("Its operations before the first cycle were not seen.").to_owned();
     }
     let before = start_up.length.map_or_else(
         || tr!("Without a first cycle:").to_owned(),
         |length| tr!("Start-up, {length} before the first cycle:", length = latency(length)),
     );
     tr!(
-        "{before} {system_calls}, {memory_calls} of them for memory, {page_faults}. They are no findings.",
+        "{before} {system_calls}, {memory_calls} of them for memory, {page_faults}. These are not findings.",
         before,
         system_calls = counted(start_up.calls, "system call"),
         memory_calls = count(start_up.memory_calls),
@@ -471,7 +473,7 @@ fn seen_in_judged(inspection: &Inspection) -> String {
         Answer::Disturbed => disturbed(inspection, &of),
         Answer::NoTimer => {
             tr!(
-                "nothing paces any of {threads} in a way that was seen",
+                "for none of {threads} was it seen what paces it",
                 threads = counted(inspection.threads.len() as u64, "thread")
             )
         }
@@ -497,7 +499,7 @@ fn disturbed(inspection: &Inspection, of: &str) -> String {
     let often = share_above_zero(row.cycles, row.among)
         .map_or_else(|| of_all(row.cycles, &counted(row.among, "cycle")), |share| tr!("{share} of the cycles", share));
     tr!(
-        "{row}{place} is in {often} of {thread}, and in {slow_share} of its slowest",
+        "{row}{place} occurs in {often} of {thread}, and in {slow_share} of its slowest",
         row = intruder(row),
         place,
         often,
@@ -548,7 +550,10 @@ pub fn trust(inspection: &Inspection) -> String {
 pub fn unseen(inspection: &Inspection) -> String {
     let refusal = |refused: &Refused| match refused.engine {
         Engine::Bpf => {
-            tr!("BPF, which sees the same as the kernel's trace and leaves nothing behind: {why}", why = refused.why)
+            tr!(
+                "BPF, which sees the same as the kernel's trace and leaves nothing behind, cannot be used: {why}",
+                why = refused.why
+            )
         }
         _ => tr!("the trace: {why}", why = refused.why),
     };
@@ -561,12 +566,11 @@ pub fn unseen(inspection: &Inspection) -> String {
             Blind::SmallAllocations(why) => unprobed(why),
             Blind::Cycles => tr!("what is in the cycles").to_owned(),
             Blind::Causes(why) => tr!("what made cycles late: {why}", why),
-            Blind::CallSites => tr!("where in the program system calls are made").to_owned(),
+            Blind::CallSites => tr!("the places in the program where system calls are made").to_owned(),
             Blind::Places(lost) => tr!("where {calls} were made, which came too fast", calls = counted(*lost, "call")),
-            Blind::Script => {
-                tr!("the script's own functions, which Python 3.12 tells with -X perf, and node with --perf-basic-prof")
-                    .to_owned()
-            }
+            Blind::Script => tr!("the script's own functions, which are known with -X perf of Python 3.12, and with \
+                    --perf-basic-prof of node")
+            .to_owned(),
             Blind::Event(event) => tr!("the kernel's event {event}", event),
             Blind::Waits => tr!("which wait a thread is in, which this kernel shows to root only").to_owned(),
             Blind::SettingsOf(tid) => tr!("the settings of thread {tid}", tid),
@@ -584,7 +588,11 @@ pub fn unseen(inspection: &Inspection) -> String {
             0 => String::new(),
             more => tr!(" and {more}", more = counted(more as u64, "more process")),
         };
-        told.push(tr!("{children}{more}, which it started: see --children", children = children.join(", "), more));
+        told.push(tr!(
+            "{children}{more}, which this program started: see --children",
+            children = children.join(", "),
+            more
+        ));
     }
     told.join("; ")
 }
@@ -593,10 +601,10 @@ fn unprobed(why: &Unprobed) -> String {
     let small = tr!("allocations that need no system call");
     match why {
         Unprobed::NotAsked => tr!("{small}, as you asked", small),
-        Unprobed::NoThread => tr!("{small}, for no thread with cycles was found in time", small),
-        Unprobed::NoAllocator => tr!("{small}, for it has no function called malloc or the like", small),
+        Unprobed::NoThread => tr!("{small}, because no thread with cycles was found in time", small),
+        Unprobed::NoAllocator => tr!("{small}, because it has no function called malloc or similar", small),
         Unprobed::Refused(why) => format!("{small}: {why}"),
-        Unprobed::After(length) => tr!("allocations after {length} of looking for them", length = latency(*length)),
+        Unprobed::After(length) => tr!("allocations after they were probed for {length}", length = latency(*length)),
     }
 }
 
@@ -643,7 +651,7 @@ fn given_up(cost: &Cost) -> Option<String> {
     let one = |given_up: &GivenUp| {
         let what = match given_up.what {
             Saved::Causes => tr!("what made cycles late"),
-            Saved::Stacks => tr!("where in the program system calls are made"),
+            Saved::Stacks => tr!("the places in the program where system calls are made"),
             Saved::Allocations => tr!("allocations that need no system call"),
             Saved::Inside => tr!("what is in the cycles"),
         };
@@ -652,7 +660,7 @@ fn given_up(cost: &Cost) -> Option<String> {
     let all: Vec<String> = cost.given_up.iter().map(one).collect();
     (!all.is_empty()).then(|| {
         tr!(
-            "{things}, given up because looking took more than {limit} of one CPU (--cost)",
+            "{things}, given up because the observation took more than {limit} of one CPU (--cost)",
             things = all.join(", "),
             limit = percent(cost.limit)
         )
@@ -672,17 +680,19 @@ pub fn next(inspection: &Inspection, again: &Command) -> (String, String) {
             again.clone().with("--duration", "60s").to_string(),
         ),
         Answer::Disturbed if !has_intruders(inspection) => {
-            (tr!("Mend what made cycles late, then look again:").to_owned(), same)
+            (tr!("Remove what made cycles late, then inspect again:").to_owned(), same)
         }
-        Answer::Disturbed => (tr!("Move it out of the loop, then look again:").to_owned(), same),
-        Answer::SetUpWrong => (tr!("Change the source or the unit file as above, then look again:").to_owned(), same),
+        Answer::Disturbed => (tr!("Move it out of the loop, then inspect again:").to_owned(), same),
+        Answer::SetUpWrong => {
+            (tr!("Change the source or the unit file as above, then inspect again:").to_owned(), same)
+        }
         Answer::Clean => {
             let period = paced(inspection).find_map(|thread| thread.cycles.as_ref()?.period);
             let check = Command::new(["check"]).with_sudo(true);
             let check = period.map_or(check.clone(), |period| {
                 check.with("--period", &length(Nanos::from_us(period.as_ns().div_ceil(1000))))
             });
-            (tr!("See whether the machine holds this period under load:").to_owned(), check.to_string())
+            (tr!("See whether the machine can keep this period under load:").to_owned(), check.to_string())
         }
     }
 }

@@ -119,8 +119,8 @@ fn told(bisected: &Bisected, style: Style) -> String {
     let mut sheet = Sheet::new(style);
     let Some((criterion, culprit)) = bisected.criterion.as_ref().zip(bisected.culprit.as_ref()) else {
         let why = tr!(
-            "good and bad do not differ clearly under these loads, so there is nothing to search. Try another --load, or \
-             a longer --duration."
+            "the good and the bad kernel do not differ clearly under these loads, so nothing can be searched. Try \
+            another --load, or a longer --duration."
         );
         sheet.hanging_paragraph(0, 2, Tone::Doubt, tr!("INCONCLUSIVE:"), why);
         return sheet.finish();
@@ -129,7 +129,8 @@ fn told(bisected: &Bisected, style: Style) -> String {
     sheet.paragraph(
         0,
         &tr!(
-            "Judged by: {what} under {load}, {good} when good, {bad} when bad; beyond {limit} is bad.",
+            "Judged by: {what} under {load}, which is {good} for the good and {bad} for the bad kernel; beyond {limit} \
+            a kernel is bad.",
             what,
             load = criterion.load,
             good = units::latency(criterion.good),
@@ -168,7 +169,7 @@ fn troubles(sheet: &mut Sheet, steps: &[BisectStep]) {
         told_missing(sheet, missing);
     }
     if steps.iter().any(|step| !step.dropped.is_empty()) {
-        sheet.heading(tr!("Asked for, and not in the kernel that was built"));
+        sheet.heading(tr!("Requested, but not in the kernel that was built"));
     }
     for step in steps.iter().filter(|step| !step.dropped.is_empty()) {
         let dropped = listed(&step.dropped);
@@ -185,10 +186,10 @@ fn remarks(bisected: &Bisected, culprit: &Culprit) -> Vec<String> {
         let open = listed(&bisected.open);
         lines.push(match culprit {
             Culprit::Kernel { .. } => {
-                tr!("Nothing is known of those between them, which could not be measured: {open}.", open)
+                tr!("Nothing is known about the kernels between them, which could not be measured: {open}.", open)
             }
             Culprit::Words { .. } | Culprit::Options { .. } => {
-                tr!("The answer may be smaller: what is left without one of these could not be measured: {open}.", open)
+                tr!("The answer may be smaller: the kernels without one of these could not be measured: {open}.", open)
             }
         });
     }
@@ -202,10 +203,8 @@ fn remarks(bisected: &Bisected, culprit: &Culprit) -> Vec<String> {
         }));
         match built {
             None => lines.push(
-                tr!(
-                    "These kernels do not tell with which options they were built, so nothing is known of options that \
-                     Kconfig dropped or added. With CONFIG_IKCONFIG_PROC=y they tell."
-                )
+                tr!("These kernels do not show their options, so nothing is known about options that Kconfig dropped \
+                    or added. Build them with CONFIG_IKCONFIG_PROC=y to see this.")
                 .to_owned(),
             ),
             Some(built) => {

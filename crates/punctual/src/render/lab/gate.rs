@@ -107,8 +107,9 @@ fn numbers(cell: &Cell) -> Vec<String> {
 }
 
 pub fn saved(name: &str, to: &Path) -> String {
-    let line =
-        for_people(|| tr!("The baseline {path} holds {name}. To hold a kernel against it:", path = to.display(), name));
+    let line = for_people(|| {
+        tr!("The baseline {path} contains {name}. To compare a kernel with it:", path = to.display(), name)
+    });
     format!("{line}\n\n  punctual lab gate --baseline {} --kernel ./bzImage\n", to.display())
 }
 

@@ -20,7 +20,7 @@ pub fn progress(name: &str, seed: u64, number: usize, of: usize) -> String {
 
 pub fn not_measured(name: &str, failure: Failure) -> NotMeasured {
     let (why, last) = match failure {
-        Failure::Refused { last } => ("QEMU did not take the image", last),
+        Failure::Refused { last } => ("QEMU did not accept the image", last),
         Failure::NoBoot { last } => ("the kernel did not start the first program", last),
         Failure::Died { last } => ("the guest ended before its measurement", last),
         Failure::TooLong { last } => ("the guest took longer than --limit", last),
@@ -52,17 +52,16 @@ pub fn claims(clock: GuestClock) -> Vec<&'static str> {
                 "Time counts instructions, 8 ns each, on one emulated CPU: a latency is the length of a path through the \
              kernel. The same files give the same numbers on any machine, to the bit."
             ),
+            tr!("It shows differences in what kernels do: how long interrupts or pre-emption are held off, what runs \
+                first."),
             tr!(
-                "It tells kernels apart by what they do: how long interrupts or pre-emption are held off, what runs first."
-            ),
-            tr!(
-                "It knows no caches, no buses, no speed of memory or devices, no firmware (SMI), no idle states, and no other \
-             CPU. It is not the latency of a real machine, and no bound of it."
+                "It does not model caches, buses, the speed of memory or devices, firmware (SMI), idle states or other \
+                CPUs. It is not the latency of a real machine, nor a bound on it."
             ),
         ],
         GuestClock::Host => vec![tr!(
-            "These guests had several CPUs in the host's time, so whatever delayed the emulator is in the numbers. They \
-             show that everything works and are no measure of a kernel."
+            "These guests had several CPUs in the host's time, so everything that delayed the emulator is part of the \
+            numbers. They show that everything works, but do not measure a kernel."
         )],
     }
 }
@@ -171,14 +170,14 @@ pub fn refused(mode: &RefusedMode) -> String {
     match &mode.in_force {
         Some(in_force) => {
             tr!(
-                "{kernel}: this kernel does not do preempt={mode}; in force is {in_force}",
+                "{kernel}: this kernel does not support preempt={mode}; {in_force} is in force",
                 kernel = mode.name,
                 mode = mode.asked,
                 in_force
             )
         }
         None => tr!(
-            "{kernel}: this kernel does not tell whether it does preempt={mode} (no dynamic pre-emption?)",
+            "{kernel}: this kernel does not show whether it supports preempt={mode} (no dynamic pre-emption?)",
             kernel = mode.name,
             mode = mode.asked
         ),

@@ -70,8 +70,8 @@ impl Picture for InspectionView {
 impl InspectionView {
     fn keys(&self, columns: usize) -> Line {
         match (self.ending, self.paused) {
-            (true, _) => Line::new(Weight::Alert, tr!("ending: the report is made"), columns),
-            (_, true) => Line::new(Weight::Alert, tr!("PAUSED, observing goes on   p go on  q quit"), columns),
+            (true, _) => Line::new(Weight::Alert, tr!("ending: the report is being made"), columns),
+            (_, true) => Line::new(Weight::Alert, tr!("PAUSED, observing goes on   p continue  q quit"), columns),
             _ => Line::new(Weight::Heading, tr!("p pause  arrow keys scroll  q quit"), columns),
         }
     }
@@ -122,6 +122,6 @@ mod tests {
             assert!(lines.len() <= rows && lines.iter().all(|line| line.len() <= columns), "{columns} x {rows}");
         }
         assert_eq!(view.press(Key::Char('q')), Some(Wish::Quit));
-        assert_eq!(texts(&mut view, 80, 24)[23], "ending: the report is made");
+        assert_eq!(texts(&mut view, 80, 24)[23], "ending: the report is being made");
     }
 }

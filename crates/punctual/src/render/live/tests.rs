@@ -100,7 +100,7 @@ fn on_a_small_screen_cpus_are_scrolled_and_what_is_the_matter_is_said() {
     view.press(Key::PageDown);
     assert!(picture(&mut view, 30, 4).starts_with("4 max 480.0"), "{}", picture(&mut view, 30, 4));
     view.press(Key::Char('p'));
-    assert!(picture(&mut view, 30, 4).ends_with("PAUSED, p goes on\n"));
+    assert!(picture(&mut view, 30, 4).ends_with("PAUSED, p continues\n"));
     view.press(Key::Char('q'));
     assert!(picture(&mut view, 30, 4).ends_with("ending\n"));
 }

@@ -166,7 +166,7 @@ impl View {
         for numbers in self.cpus.values_mut() {
             (numbers.so_far, numbers.skipped) = (Summary::default(), 0);
         }
-        tr!("the numbers so far begin anew; the recording goes on with all of them").clone_into(&mut self.message);
+        tr!("the numbers of this view start again; the recording keeps all of them").clone_into(&mut self.message);
     }
 
     /// Lines for a small screen: maximum and a percentile of as many CPUs as fit, then the state and the keys.
@@ -174,7 +174,7 @@ impl View {
         let shown = self.frozen.as_ref().unwrap_or(&self.cpus);
         let state = match (self.ending, self.frozen.is_some()) {
             (true, _) => Some((Weight::Alert, tr!("ending"))),
-            (_, true) => Some((Weight::Alert, tr!("PAUSED, p goes on"))),
+            (_, true) => Some((Weight::Alert, tr!("PAUSED, p continues"))),
             _ => (rows > shown.len() && rows > 1).then_some((Weight::Heading, tr!("us  p r m q"))),
         };
         let page = rows.saturating_sub(usize::from(state.is_some())).max(1);
@@ -203,7 +203,9 @@ impl View {
     fn keys(&self, columns: usize) -> Line {
         match (self.ending, self.frozen.is_some()) {
             (true, _) => Line::new(Weight::Alert, tr!("ending: loads stop, the recording is completed"), columns),
-            (_, true) => Line::new(Weight::Alert, tr!("PAUSED, measuring goes on   p go on  m mark  q quit"), columns),
+            (_, true) => {
+                Line::new(Weight::Alert, tr!("PAUSED, measuring goes on   p continue  m mark  q quit"), columns)
+            }
             _ => Line::new(Weight::Heading, tr!("p pause  r reset  m mark  q quit"), columns),
         }
     }

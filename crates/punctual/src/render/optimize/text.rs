@@ -35,18 +35,27 @@ pub fn intended(design: &Design, left: &[NotTried], limits: &[String], each: Nan
     let most = design.runs_at_most();
     let takes_boots = design.candidates.iter().any(|candidate| !candidate.boot.is_empty());
     let back = if takes_boots {
-        tr!(
-            "Each measurement has a boot of its own, so the machine is started again for each of them, and once more at the end; \
-         a command line is tried by one boot alone, and the boot after that is the old one."
-        )
+        tr!("The machine is rebooted for each measurement, and once more at the end; each command line is tried by a \
+            single boot, and the boot after that uses the old one.")
     } else {
         tr!("Each setting is put back before the next one.")
     };
     sheet.heading(tr!("How"));
     sheet.paragraph(
         2,
-        &tr!("{strategy}: {rounds} rounds at most, in each of them every candidate once and the machine as it was {baselines} times, in an order \
-             drawn by lot (seed {seed}); {measurements} of {each}, about {most} if no verdict ends it before. {back}", strategy = strategy_name(design.strategy), rounds = design.rounds, baselines = design.baselines, seed = design.seed, measurements = units::counted(most, "measurement"), each = units::duration(each), most = units::duration(each.times(most)), back),
+        &tr!(
+            "{strategy}: at most {rounds} rounds; in each of them every candidate is measured once and the unchanged \
+            machine {baselines} times, in random order (seed {seed}); {measurements} of {each}, about {most} if no \
+            verdict ends it earlier. {back}",
+            strategy = strategy_name(design.strategy),
+            rounds = design.rounds,
+            baselines = design.baselines,
+            seed = design.seed,
+            measurements = units::counted(most, "measurement"),
+            each = units::duration(each),
+            most = units::duration(each.times(most)),
+            back
+        ),
     );
     if !limits.is_empty() {
         sheet.heading(tr!("To be known"));
@@ -82,7 +91,7 @@ pub fn text(result: &Result<'_>, style: Style) -> String {
     sheet.heading(if result.stopped { tr!("So far") } else { tr!("Result") });
     if result.stopped {
         let how = tr!(
-            "after {measurements}; nothing is decided yet. {result} To go on: punctual optimize --resume {folder}",
+            "after {measurements}; nothing is decided yet. {result} To continue: punctual optimize --resume {folder}",
             measurements = units::counted(campaign.runs.len() as u64, "measurement"),
             result = put_back(result),
             folder = result.folder.display()
@@ -109,9 +118,15 @@ pub fn text(result: &Result<'_>, style: Style) -> String {
     }
     sheet.paragraph(
         2,
-        &tr!("Odds of calling anything better or worse where nothing differs: {error_rate} % at most for the whole campaign; verdicts \
-             were looked for after {LOOKS} fixed numbers of rounds, which share them. Changes are those of the middle; each \
-             interval holds the truth in 95 of 100 cases, and stands for itself. {rounds} rounds were measured.", error_rate = 100.0 * ERROR_RATE, LOOKS, rounds = standing.rounds),
+        &tr!(
+            "If no candidate has an effect, the probability of calling any of them better or worse is at most \
+            {error_rate} % for the whole campaign; verdicts were sought after {LOOKS} fixed numbers of rounds, which \
+            share this probability. Each change is the estimate in the middle of its interval; each interval by itself \
+            contains the true value in 95 of 100 cases. {rounds} rounds were measured.",
+            error_rate = 100.0 * ERROR_RATE,
+            LOOKS,
+            rounds = standing.rounds
+        ),
     );
     sheet.entry(2, 10, tr!("recordings"), &result.folder.display().to_string());
     sheet.finish()
@@ -151,11 +166,10 @@ fn recommended(sheet: &mut Sheet, result: &Result<'_>) {
 /// Says whether a setting that was tried may still be in force.
 fn put_back(result: &Result<'_>) -> &'static str {
     if result.is_home {
-        tr!("Everything that was tried is put back.")
+        tr!("Everything that was tried has been put back.")
     } else {
-        tr!(
-            "No boot entry stands. This boot may still run on a command line that was tried: the next one is the old one."
-        )
+        tr!("No boot entry of the campaign is left. This boot may still use a command line that was tried; the next \
+            boot uses the old one.")
     }
 }
 
@@ -169,7 +183,7 @@ fn effects(sheet: &mut Sheet, result: &Result<'_>) {
             .iter()
             .map(|effect| format!("{} {}", say::metric(effect.metric), say::baseline(effect)))
             .collect();
-        sheet.paragraph(2, &tr!("As it was: {was} (median of the rounds).", was = was.join(", ")));
+        sheet.paragraph(2, &tr!("Unchanged machine: {was} (median of the rounds).", was = was.join(", ")));
     }
     let mut table =
         Table::new(&[tr!("<knob"), tr!("<verdict"), ">p50", ">p99.9", tr!(">misses/million"), tr!(">rounds")]);
@@ -215,11 +229,17 @@ pub(super) fn longer(result: &Result<'_>) -> Option<String> {
     let times = result.standing.judged.iter().filter_map(Judged::longer).fold(0.0, f64::max);
     (times > 0.0 && !result.stopped).then(|| {
         if times > LONGER_MAX {
-            return tr!("What lacks data here would take more than a hundred times as long: measure a machine that does less \
-                    beside, or ask for less with --margin.")
-                .to_owned();
+            return tr!(
+                "Candidates without enough data would take more than a hundred times as long: measure while the \
+                machine does less other work, or choose a larger --margin."
+            )
+            .to_owned();
         }
-        tr!("What lacks data would be told by about {times} times as many rounds (--budget), if the noise stays what it was.", times = format!("{:.0}", times.ceil()))
+        tr!(
+            "For the candidates without enough data, about {times} times as many rounds (--time) would be needed if \
+            the noise stays the same.",
+            times = format!("{:.0}", times.ceil())
+        )
     })
 }
 
@@ -240,7 +260,7 @@ pub(super) fn how(result: &Result<'_>) -> String {
     let pauses = result.campaign.pauses.len() as u64;
     let pauses = (pauses > 0).then(|| {
         tr!(
-            "; {long_pauses}, after which what had been measured of the round was left out, and the round begun anew",
+            "; {long_pauses}, after which the interrupted round was started again",
             long_pauses = units::counted(pauses, "long pause")
         )
     });

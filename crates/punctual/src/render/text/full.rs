@@ -103,7 +103,7 @@ fn worst(sheet: &mut Sheet, report: &Report) {
     sheet.table(&table);
     sheet.paragraph(
         2,
-        tr!("Switches, faults and moves are those of the thread in the time named, which ends at the wake-up."),
+        tr!("Switches, faults and moves are those of the thread within the given time, which ends at the wake-up."),
     );
 }
 
@@ -129,7 +129,7 @@ fn events(sheet: &mut Sheet, report: &Report) {
         sheet.point(2, &format!("{}: {}", units::moment(event.at), words::event(event)));
     }
     if report.events.is_empty() {
-        sheet.paragraph(2, tr!("Nothing that was seen."));
+        sheet.paragraph(2, tr!("No event was seen."));
     }
 }
 
@@ -172,7 +172,7 @@ fn threads(sheet: &mut Sheet, report: &Report) {
         sheet.point(
             2,
             &tr!(
-                "Warm-up of CPU {cpu}, in no statistic: {activations}, the largest {max}",
+                "Warm-up of CPU {cpu}, not in the statistics: {activations}, the largest {max}",
                 cpu = warm_up.cpu,
                 activations,
                 max
@@ -210,7 +210,7 @@ fn findings(sheet: &mut Sheet, report: &Report) {
     }
     let reasons = words::by_reason(&report.findings);
     if !reasons.is_empty() {
-        sheet.paragraph(2, tr!("Could not be told:"));
+        sheet.paragraph(2, tr!("Unknown:"));
     }
     for alike in reasons {
         sheet.point(2, &format!("{}: {}", alike.ids().join(", "), said(alike.what)));

@@ -15,13 +15,13 @@ pub fn imported(run: &ForeignRun, file: &Path, style: Style) -> String {
     numbers(&mut sheet, run);
     claims(&mut sheet, run);
     if !run.notes.is_empty() {
-        sheet.heading(tr!("What to know of these numbers"));
+        sheet.heading(tr!("What to know about these numbers"));
         for note in &run.notes {
             sheet.point(2, note);
         }
     }
     if !run.machine.is_empty() {
-        sheet.heading(tr!("What the file says of the run"));
+        sheet.heading(tr!("What the file says about the run"));
         for MachineLine { name, value } in &run.machine {
             sheet.point(2, &format!("{name}: {}", crate::render::clean::shortened(value, 400)));
         }
@@ -62,7 +62,8 @@ fn numbers(sheet: &mut Sheet, run: &ForeignRun) {
     sheet.table(&table);
     sheet.paragraph(
         2,
-        tr!("A percentile is the upper edge of the cell it lies in; >= stands where its values are only counted."),
+        tr!("A percentile is the upper edge of the cell in which it lies; >= means that the values beyond are only \
+            counted."),
     );
 }
 

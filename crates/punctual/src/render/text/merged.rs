@@ -29,20 +29,26 @@ pub fn merged(whole: &Recording, parts: &[Recording], from: &[PathBuf], to: (&Pa
             let reason = &cut.reason;
             sheet.point(
                 2,
-                &tr!("{path}: {reason}; it is in there up to its last good frame", path = path.display(), reason),
+                &tr!("{path}: {reason}; it is included up to its last good frame", path = path.display(), reason),
             );
         }
     }
     if whole.worst.values().any(|list| list.len() >= WORST_K) {
         sheet.point(
             2,
-            &tr!("the latest activations are told one by one up to the {WORST_K} latest of each CPU in all", WORST_K),
+            &tr!(
+                "only the {WORST_K} activations with the largest latency of each CPU are listed individually",
+                WORST_K
+            ),
         );
     }
     if whole.causes.late.len() >= LATE_MAX {
         sheet.point(
             2,
-            &tr!("of late activations the first {most} are told one by one", most = units::count(LATE_MAX as u64)),
+            &tr!(
+                "only the first {most} late activations are listed individually",
+                most = units::count(LATE_MAX as u64)
+            ),
         );
     }
     let (path, bytes) = to;

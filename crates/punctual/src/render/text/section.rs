@@ -77,8 +77,8 @@ fn skips(sheet: &mut Sheet, report: &Report) {
     }
     sheet.paragraph(
         2,
-        tr!("Rows marked \"due\" count every release that came due; a skipped one counts with the time from it to the moment \
-         its thread ran next."),
+        tr!("Rows marked \"due\" count every release that came due; a skipped release counts with the time from the \
+            release until its thread ran next."),
     );
     for difference in differences {
         sheet.point(2, &difference);

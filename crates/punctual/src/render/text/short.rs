@@ -243,7 +243,7 @@ pub fn answer(sheet: &mut Sheet, report: &Report, reader: &Reader, [recording, p
     if let Some(cause) = answer::top_cause(report) {
         let is_outside = report.traced_apart() && report.verdict.missed == 0;
         let place = if is_outside {
-            tr!("Of a traced pass, which is no part of the verdict: tracing adds latency. ")
+            tr!("From a traced pass, which does not count for the verdict, because tracing adds latency. ")
         } else {
             ""
         };

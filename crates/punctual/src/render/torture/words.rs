@@ -53,10 +53,11 @@ pub fn corruptions(findings: &Findings) -> Vec<String> {
 }
 
 fn corruption(one: &Corruption) -> String {
-    let partner = one.partner.map(|partner| tr!(", which had woken a {partner} one", partner = kind(partner)));
+    let partner = one.partner.map(|partner| tr!(", which had woken a {partner} thread", partner = kind(partner)));
     let partner = partner.unwrap_or_default();
-    let writer =
-        one.written_by.map(|by| tr!("; thread {thread} of CPU {cpu} wrote that", thread = by.thread, cpu = by.cpu));
+    let writer = one
+        .written_by
+        .map(|by| tr!("; thread {thread} of CPU {cpu} wrote this value", thread = by.thread, cpu = by.cpu));
     let bytes = |text: &str| -> String {
         let shown: String = text.chars().take(BYTES_SHOWN).collect();
         if shown.len() < text.len() { shown + ".." } else { shown }
@@ -81,7 +82,7 @@ fn act(act: ActKind) -> &'static str {
         ActKind::Sleep => tr!("it slept"),
         ActKind::CoreSleep => tr!("it slept on the core"),
         ActKind::Wait => tr!("it waited"),
-        ActKind::Wake => tr!("it woke another one"),
+        ActKind::Wake => tr!("it woke another thread"),
         ActKind::Signal => tr!("a signal was handled"),
         ActKind::Spin => tr!("it ran"),
         ActKind::PageFault => tr!("pages were brought in"),
@@ -117,7 +118,7 @@ fn integrity_seen(integrity: &Integrity) -> String {
     let planted = integrity.plant.as_ref().map(|plant| {
         let caught = if plant.caught { tr!("was noticed") } else { tr!("was NOT noticed") };
         tr!(
-            " One corruption was made on purpose, in {register} on CPU {cpu}: it {caught}.",
+            " One register was spoilt on purpose, {register} on CPU {cpu}: this {caught}.",
             register = said(&plant.register),
             cpu = plant.cpu,
             caught
@@ -126,7 +127,7 @@ fn integrity_seen(integrity: &Integrity) -> String {
     let handlers = match integrity.spoilt_handlers {
         0 => String::new(),
         spoilt => tr!(
-            " In {signal_handlers} registers changed under the handler.",
+            " In {signal_handlers}, registers changed while the handler ran.",
             signal_handlers = counted(spoilt, "signal handler")
         ),
     };
@@ -156,8 +157,8 @@ fn chains_seen(mutexes: &Mutexes) -> String {
         return tr!("no chain of locks was tried.").to_owned();
     };
     let seen = tr!(
-        "with inheritance a thread of middle priority came first in {inverted} of {rounds} rounds, with plain locks in {plain_inverted} of {plain_rounds}. The \
-         slowest hand-over took {slowest} through {locks} locks.",
+        "with priority inheritance, a thread of middle priority ran first in {inverted} of {rounds} rounds, with plain \
+        locks in {plain_inverted} of {plain_rounds}. The slowest hand-over, through {locks} locks, took {slowest}.",
         inverted = count(inverted(true)),
         rounds = count(rounds(true)),
         plain_inverted = count(inverted(false)),
@@ -203,9 +204,10 @@ fn heap_seen(heap: &Heap) -> String {
 fn timers_seen(timers: &Timers) -> String {
     let sum = |of: fn(&punctual_linux::torture::TimerRow) -> u64| timers.rows.iter().map(of).sum::<u64>();
     let latest = timers.rows.iter().filter_map(|row| row.late.max).max();
-    let latest = latest.map(|max| tr!(" The latest came after {max}.", max = latency(max))).unwrap_or_default();
+    let latest = latest.map(|max| tr!(" The largest delay was {max}.", max = latency(max))).unwrap_or_default();
     tr!(
-        "of {expiries} expiries {early} came early and {lost} never; {overruns} came together with another.{latest}",
+        "of {expiries} expiries, {early} came early and {lost} never came; {overruns} came together with another \
+        one.{latest}",
         expiries = count(sum(|row| row.expiries)),
         early = count(sum(|row| row.early)),
         lost = count(sum(|row| row.lost)),
@@ -282,7 +284,7 @@ pub fn doubt(doubt: Doubt, outcome: &Outcome) -> String {
             tr!("Threads switched, but the registers of this architecture are not known here.").to_owned()
         }
         Doubt::NothingTried => {
-            tr!("On a CPU nothing was tried: the run was too short, or had no thread for it.").to_owned()
+            tr!("On one CPU nothing was tested: the run was too short, or had no thread for this CPU.").to_owned()
         }
         Doubt::NotLocked => {
             let why = match &outcome.findings {
@@ -296,13 +298,13 @@ pub fn doubt(doubt: Doubt, outcome: &Outcome) -> String {
                 Findings::Heap(heap) => heap.load_failure.as_deref().unwrap_or_default(),
                 _ => "",
             };
-            tr!("The process that takes memory away failed: {why}.", why)
+            tr!("The process that uses up memory failed: {why}.", why)
         }
         Doubt::NoInversionSeen => {
             tr!("Plain locks were not seen to invert priorities, so inheritance may not have been needed.").to_owned()
         }
         Doubt::PlantMissed => tr!("The planted corruption was not noticed.").to_owned(),
-        Doubt::OwnTestsFailed => tr!("A suite of the second kernel did not come to its end.").to_owned(),
+        Doubt::OwnTestsFailed => tr!("A test suite of the second kernel did not run to its end.").to_owned(),
     }
 }
 
@@ -315,14 +317,14 @@ pub fn next(outcome: &Outcome) -> (String, Option<String>) {
             (tr!("Run it without --plant:").to_owned(), Some(format!("sudo punctual torture {test}")))
         }
         Verdict::Broken => (
-            tr!("Report it to whoever made this kernel, with what this writes:").to_owned(),
+            tr!("Report it to the maker of this kernel, with the output of this command:").to_owned(),
             Some(format!("sudo punctual torture {test} --json > torture.json; punctual snapshot --out machine.txt")),
         ),
         Verdict::Inconclusive if outcome.doubts.contains(&Doubt::NoRealTime) => {
             (tr!("Run it as root:").to_owned(), Some(format!("sudo punctual torture {test}")))
         }
         Verdict::Inconclusive if outcome.doubts.contains(&Doubt::NoOutOfBand) => (
-            tr!("When the core takes threads, run it again:").to_owned(),
+            tr!("When the core accepts threads, run it again:").to_owned(),
             Some(format!("sudo punctual torture {test}")),
         ),
         Verdict::Inconclusive => {

@@ -135,7 +135,7 @@ fn in_words(told: &Told<'_>, style: Style) -> String {
     sheet.hanging_paragraph(0, 2, tone, word, &what);
     if let Some(shift) = trend.shifts.last() {
         let told = match shift.changed.as_slice() {
-            [] => tr!("nothing that is recorded changed with it").to_owned(),
+            [] => tr!("no recorded setting changed with it").to_owned(),
             changed => changed.iter().take(CHANGED_SHOWN).map(setting).collect::<Vec<_>>().join("; "),
         };
         let more = shift.changed.len().saturating_sub(CHANGED_SHOWN);
@@ -189,10 +189,11 @@ fn how_sure(trend: &Trend) -> String {
         tr!(" The next three runs would show a shift of {part} %.", part)
     });
     let resemblance = trend.resemblance.filter(|of| *of >= 0.2).map_or_else(String::new, |of| {
-        tr!(" Neighbouring runs resemble each other ({of}), which is allowed for.", of = format!("{of:.1}"))
+        tr!(" Neighbouring runs are correlated ({of}), which is taken into account.", of = format!("{of:.1}"))
     });
     tr!(
-        "runs are held against how much runs differ; {accepted} in 1000 runs may raise a false alarm.{resemblance}{sight}",
+        "shifts are judged by how much runs differ; {accepted} in 1000 runs may raise a false \
+        alarm.{resemblance}{sight}",
         accepted,
         resemblance,
         sight,

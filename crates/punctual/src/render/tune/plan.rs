@@ -126,8 +126,8 @@ fn conflicts(sheet: &mut Sheet, plan: &Plan) {
 pub(super) fn owner(conflict: &Conflict) -> String {
     let resolved = match &conflict.resolved {
         Resolution::Silenced => tr!("it is stopped and kept from starting").to_owned(),
-        Resolution::Overridden => tr!("what the plan sets counts more").to_owned(),
-        Resolution::Replaced => tr!("what the plan sets takes its place").to_owned(),
+        Resolution::Overridden => tr!("the plan overrides it").to_owned(),
+        Resolution::Replaced => tr!("the plan replaces it").to_owned(),
         Resolution::LeftAlone(why) => tr!("left alone: {why}", why = said(why)),
     };
     format!("{} ({}): {resolved}", said(&conflict.what), said(&conflict.evidence))
@@ -137,11 +137,18 @@ fn lasting(sheet: &mut Sheet, plan: &Plan) {
     let how = match &plan.starts {
         Starts::NotNeeded => None,
         Starts::NextBoot => Some(
-            tr!("The new command line is tried by the next boot, and by that one only; `punctual status --confirm` keeps it.")
+            tr!("The next boot tries the new command line, and only that boot; `punctual status --confirm` keeps it.")
                 .to_owned(),
         ),
-        Starts::Reboot(run) => Some(tr!("The new command line is tried by `{program} {arguments}`, once; `punctual status --confirm` keeps it.", program = run.program, arguments = run.arguments.join(" "))),
-        Starts::Menu(entry) => Some(tr!("The new command line is tried by choosing '{entry}' in the boot menu; `punctual status --confirm` keeps it.", entry)),
+        Starts::Reboot(run) => Some(tr!(
+            "The new command line is tried by `{program} {arguments}`, once; `punctual status --confirm` keeps it.",
+            program = run.program,
+            arguments = run.arguments.join(" ")
+        )),
+        Starts::Menu(entry) => Some(tr!(
+            "The new command line is tried by choosing '{entry}' in the boot menu; `punctual status --confirm` keeps it.",
+            entry
+        )),
     };
     if how.is_none() && plan.limits.is_empty() {
         return;
@@ -180,7 +187,7 @@ fn left(sheet: &mut Sheet, left: &[Left]) {
 pub fn why(reason: &Reason) -> String {
     match reason {
         Reason::Excepted => tr!("you left it out").to_owned(),
-        Reason::Unasked(why) => tr!("only when named (--only), since {why}", why = said(why)),
+        Reason::Unasked(why) => tr!("only if you name it (--only), because {why}", why = said(why)),
         Reason::Blast(blast) => tr!(
             "the change is {blast}: allow it with --blast {allowing}",
             blast = said(blast.name()),

@@ -52,9 +52,11 @@ pub(super) fn told(tried: &Tried) -> (Tone, &'static str, String) {
     match &tried.fate {
         Fate::Done => (Tone::Good, tr!("done"), String::new()),
         Fate::Already => (Tone::Quiet, tr!("was so"), String::new()),
-        Fate::Gone => (Tone::Quiet, tr!("gone"), tr!("what it is about is not there").to_owned()),
-        Fate::Waits => (Tone::Doubt, tr!("waits"), tr!("accepted, and in force with the next occasion").to_owned()),
-        Fate::NextBoot => (Tone::Doubt, tr!("next boot"), tr!("nothing of it can be done now").to_owned()),
+        Fate::Gone => (Tone::Quiet, tr!("gone"), tr!("the thread or device that it concerns is not there").to_owned()),
+        Fate::Waits => {
+            (Tone::Doubt, tr!("waits"), tr!("accepted, and in force when its interrupt or thread next runs").to_owned())
+        }
+        Fate::NextBoot => (Tone::Doubt, tr!("next boot"), tr!("no part of it can be done now").to_owned()),
         Fate::TooBroad { blast } => {
             (Tone::Bad, tr!("left out"), tr!("it is {blast}, which was not allowed", blast = said(blast.name())))
         }
@@ -64,7 +66,7 @@ pub(super) fn told(tried: &Tried) -> (Tone, &'static str, String) {
             tr!("{refused} of {of} refused, the first: {why}", refused, of, why = said(why)),
         ),
         Fate::TakenBack { why } => {
-            (Tone::Bad, tr!("refused"), tr!("{why}; what had been done of it was undone", why = said(why)))
+            (Tone::Bad, tr!("refused"), tr!("{why}; the steps before it were undone", why = said(why)))
         }
         Fate::Stuck { why, left } => {
             (Tone::Bad, tr!("stuck"), tr!("{why}; not undone: {left}", why = said(why), left = said(&left.join("; "))))
@@ -127,9 +129,11 @@ pub fn reverted(reverted: &Reverted, style: Style) -> String {
 fn summary(reverted: &Reverted) -> &'static str {
     match (reverted.closed, reverted.undone.is_empty(), reverted.trouble.is_empty()) {
         (true, true, _) => tr!("Nothing was applied: the machine is as it was."),
-        (true, false, _) => tr!("Everything is put back; what a boot was given stays until the next one."),
+        (true, false, _) => {
+            tr!("Everything is put back; settings that this boot started with stay in force until the next boot.")
+        }
         (false, true, true) => tr!("There was nothing to put back."),
-        (false, false, true) => tr!("That much is put back; earlier transactions stand."),
+        (false, false, true) => tr!("These transactions are put back; earlier ones stay."),
         (false, _, false) => tr!("Not everything could be put back; the journal is kept, and revert can be run again."),
     }
 }

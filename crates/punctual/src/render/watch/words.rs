@@ -86,16 +86,17 @@ pub fn said(said: &Said) -> String {
         }
         Said::ActionFailed(why) => tr!("warning: {why}", why = lang::said(why)),
         Said::NotWritten(why) => {
-            tr!("warning: nothing is kept at present, the watch goes on: {why}", why = lang::said(why))
+            tr!("warning: results cannot be stored at present, but the watch goes on: {why}", why = lang::said(why))
         }
         Said::NotMeasured(why) => {
-            tr!("warning: nothing is watched at present, to be tried again: {why}", why = lang::said(why))
+            tr!("warning: nothing can be watched at present; the watch will try again: {why}", why = lang::said(why))
         }
         Said::Waits(program) => tr!("note: {program} does not run; waiting for it", program),
         Said::ProgramEnded(program) => tr!("note: {program} ended", program),
         Said::Cost { burden, each, limit, saving } => cost(burden, *each, *limit, *saving),
         Said::Costly { share, limit, before, now } => tr!(
-            "note: the watch takes {share} of a CPU and may take {limit}, so its period is {now} from here on and was {before}",
+            "note: the watch takes {share} of a CPU and may take {limit}, so its period is {now} from now on; it was \
+            {before}",
             share = units::portion(*share),
             limit = units::portion(*limit),
             now = units::period(*now),
@@ -136,7 +137,7 @@ pub fn ended(reason: EndReason, store: &Path, again: &Command) -> String {
         EndReason::ProgramEnded => tr!("The program ended."),
     };
     let look = Command::new(["report".to_owned(), store.display().to_string()]);
-    tr!("{how} Look at it with: {look}. Go on with: {again}", how, look, again)
+    tr!("{how} Look at it with: {look}. Continue with: {again}", how, look, again)
 }
 
 /// The files of a unit, which were written or would be.
@@ -159,9 +160,9 @@ pub fn installed(store: &str) -> String {
 
 pub fn uninstalled(stores: &str, dry_run: bool) -> String {
     if dry_run {
-        return tr!("Would end the watch and remove its unit. What it saw would stay in {stores}.", stores);
+        return tr!("Would end the watch and remove its unit. Its results would stay in {stores}.", stores);
     }
-    tr!("The watch is ended and its unit removed. What it saw stays in {stores}.", stores)
+    tr!("The watch is ended and its unit removed. Its results stay in {stores}.", stores)
 }
 
 pub fn no_day(history: &History, wanted: &str) -> String {
@@ -278,7 +279,7 @@ pub fn trust(history: &History) -> String {
     if !history.damaged.is_empty() {
         let which: Vec<String> = history.damaged.iter().map(u64::to_string).collect();
         let which = which.join(", ");
-        return tr!("Partly: of segment {which} only the part before the damage can be read.", which);
+        return tr!("Partly: only the part of segment {which} before the damage can be read.", which);
     }
     match history.gaps.iter().filter(|gap| is_worth_telling(gap)).max_by_key(|gap| gap.length_ns) {
         None if history.spared_ns > Nanos::ZERO => tr!(
@@ -287,7 +288,7 @@ pub fn trust(history: &History) -> String {
         ),
         None => tr!("Yes: nothing is missing between the first and the last moment.").to_owned(),
         Some(longest) => tr!(
-            "Yes, for the time that was watched; the longest time without was {time} ({reason}).",
+            "Yes, for the time that was watched; the longest time that was not watched was {time} ({reason}).",
             time = units::duration(longest.length_ns),
             reason = reason(longest)
         ),
@@ -301,7 +302,7 @@ pub fn is_worth_telling(gap: &Gap) -> bool {
 
 fn reason(gap: &Gap) -> &'static str {
     match gap.reason {
-        GapReason::NextSegment => tr!("the next segment was begun"),
+        GapReason::NextSegment => tr!("the next segment was started"),
         GapReason::Stopped if gap.is_new_boot == Some(true) => tr!("the watch was ended, and the machine restarted"),
         GapReason::Stopped => tr!("the watch was ended"),
         GapReason::StoppedWhenLate => tr!("a late activation ended the watch"),

@@ -89,7 +89,7 @@ pub fn trust(report: &Report, recording: Option<&Path>) -> Vec<String> {
             // A doubt about hidden latency leaves the misses that were seen certain.
             let stands = report.verdict.answer == Answer::NotHeld;
             let first =
-                if stands { tr!("In part: the misses are certain, but there may be more.") } else { tr!("No.") };
+                if stands { tr!("In part: these misses are certain, but there may be more.") } else { tr!("No.") };
             std::iter::once(first.to_owned()).chain(shown.iter().map(distrust)).collect()
         }
     };
@@ -142,9 +142,9 @@ pub fn top_cause(report: &Report) -> Option<String> {
 /// Why a run with misses names no cause.
 pub fn no_cause(report: &Report) -> String {
     match (&report.causes, report.causes_doubt()) {
-        (None, _) => tr!("This run did not look for them.").to_owned(),
+        (None, _) => tr!("This run did not look for causes.").to_owned(),
         (Some(_), Some(doubt)) => units::capitalised(causes::doubt(doubt)),
-        (Some(_), None) => tr!("In the pass that looks for them no activation was late.").to_owned(),
+        (Some(_), None) => tr!("In the pass that looks for causes, no activation was late.").to_owned(),
     }
 }
 

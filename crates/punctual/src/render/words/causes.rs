@@ -29,7 +29,7 @@ pub fn class(class: Class) -> &'static str {
         Class::Worker => tr!("kernel worker"),
         Class::PreemptOff => tr!("pre-emption off"),
         Class::IrqOff => tr!("interrupts off"),
-        Class::IdleExit => tr!("way out of idle"),
+        Class::IdleExit => tr!("leaving idle"),
         Class::WakeUp => tr!("waking and switching"),
         Class::OwnPath => tr!("our thread's own path"),
         Class::PageFault => tr!("page fault"),
@@ -98,12 +98,15 @@ pub fn why(why: &Why) -> String {
             tr!("its priority is {its}, ours {ours}", its = priority(*its), ours = priority(*ours))
         }
         Why::Boosted { own } => {
-            tr!("that is lent to it for now, by who waits for a lock it holds; its own is {own}", own = priority(*own))
+            tr!(
+                "it has inherited this priority from a thread that waits for a lock which it holds; its own is {own}",
+                own = priority(*own)
+            )
         }
         Why::MigrationOff => tr!("it could not be moved to another CPU").to_owned(),
         Why::PreemptOff => tr!("it held pre-emption off").to_owned(),
         Why::IrqsOff => tr!("it held interrupts off").to_owned(),
-        Why::NotPreempted => tr!("it was asked to give way and did not").to_owned(),
+        Why::NotPreempted => tr!("it was asked to give up the CPU and did not").to_owned(),
         Why::RaisedBy { by: name } => tr!("raised by {name}", name = or(name, tr!("an interrupt"))),
         Why::WokenBy { task: 0, name } => tr!("woken from {name}", name = or(name, tr!("an interrupt"))),
         Why::WokenBy { task: tid, name } => {
@@ -227,7 +230,7 @@ pub fn ordinary(explanation: &Explanation) -> Option<String> {
         .map(|spent| format!("{} {}", units::latency(spent.median), cause(&spent.cause)))
         .collect();
     (!said.is_empty()).then(|| {
-        tr!("An ordinary activation spends {said}; only time beyond that is charged to causes.", said = said.join(", "))
+        tr!("An ordinary activation spends {said}; only time beyond that counts for causes.", said = said.join(", "))
     })
 }
 
@@ -237,7 +240,7 @@ pub fn rung(rung: Rung) -> &'static str {
         Rung::Tracefs => tr!("the kernel's trace"),
         Rung::Bpf => tr!("a program in the kernel"),
         Rung::Deltas => tr!("counters before and after"),
-        Rung::InProcess => tr!("what the process knows of itself"),
+        Rung::InProcess => tr!("what the process knows about itself"),
     }
 }
 
@@ -249,12 +252,13 @@ pub fn blind(blind: &Blind) -> String {
         }
         Blind::Event(name) => tr!("This kernel does not provide the event {name}.", name),
         Blind::CriticalSections => {
-            tr!("Sections with interrupts or pre-emption off show only by what they delay.").to_owned()
+            tr!("Sections with interrupts or pre-emption off only show by what they delay.").to_owned()
         }
         Blind::Firmware => tr!("What firmware does shows only as a gap in the trace.").to_owned(),
         Blind::Hypervisor => tr!("What the host does shows only as a gap in the trace.").to_owned(),
         Blind::Holes(cpu) => tr!(
-            "Records of CPU {cpu} have holes that nothing reported: the self-test or windows without a switch show them.",
+            "The trace of CPU {cpu} has holes that the kernel did not report: the self-test, or windows without a \
+            switch, show this.",
             cpu
         ),
         Blind::Witness(what, why) => tr!("There is no {what}: {why}.", what = witness(what), why = said(why)),
@@ -271,28 +275,37 @@ fn witness(what: &str) -> String {
 
 pub fn self_test(test: &SelfTest) -> Option<String> {
     (!test.passed()).then(|| {
-        tr!("Self-test of CPU {cpu}: of {timers} there were {expiries} seen, {wakings} and {switches}; clocks apart by up to {warp}.", cpu = test.cpu, timers = units::counted(test.timers.into(), "timer"), expiries = units::counted(test.expiries.into(), "expiry"), wakings = units::counted(test.wakings.into(), "waking"), switches = units::counted(test.switches.into(), "switch"), warp = units::latency(test.warp))
+        tr!(
+            "Self-test of CPU {cpu}: of {timers}, the trace shows {expiries}, {wakings} and {switches}; the clocks \
+            differ by up to {warp}.",
+            cpu = test.cpu,
+            timers = units::counted(test.timers.into(), "timer"),
+            expiries = units::counted(test.expiries.into(), "expiry"),
+            wakings = units::counted(test.wakings.into(), "waking"),
+            switches = units::counted(test.switches.into(), "switch"),
+            warp = units::latency(test.warp)
+        )
     })
 }
 
 pub fn incomplete(why: Incomplete) -> &'static str {
     match why {
-        Incomplete::Holes => tr!("records are missing in it, or of its CPU, that nobody reported as lost"),
+        Incomplete::Holes => tr!("records are missing in it, or of its CPU, that were not reported as lost"),
         Incomplete::Lost => tr!("the kernel lost records in it"),
         Incomplete::Late => tr!("the trace begins after the release"),
         Incomplete::Short => tr!("the trace ends before the wake-up"),
         Incomplete::Warped => tr!("clocks do not fit together"),
-        Incomplete::TooLong => tr!("it had more records than are kept of one activation"),
-        Incomplete::Elsewhere => tr!("it was not seen to run on its CPU; its policy lets it run on others"),
+        Incomplete::TooLong => tr!("it had more records than are kept for one activation"),
+        Incomplete::Elsewhere => tr!("it was not seen on its CPU; its policy lets it run on other CPUs"),
         Incomplete::NoTrace => tr!("there are no records"),
     }
 }
 
 pub fn kept(kept: Kept) -> &'static str {
     match kept {
-        Kept::Worst => tr!("among the latest of its CPU"),
+        Kept::Worst => tr!("one of those with the largest latency of its CPU"),
         Kept::Sampled => tr!("drawn at random"),
-        Kept::Ordinary => tr!("an ordinary one, to compare with"),
+        Kept::Ordinary => tr!("an ordinary one for comparison"),
     }
 }
 
@@ -326,13 +339,14 @@ pub fn late(report: &Report, explanation: &Explanation) -> Vec<String> {
     sentences.push(explained(explanation));
     if all.passed_over > 0 {
         sentences.push(tr!(
-            "{passed_over} more were not captured: they came too fast one after the other, or needed too much room.",
+            "{passed_over} more were not captured, because they came too fast one after the other or needed too much \
+            space.",
             passed_over = units::count(all.passed_over)
         ));
     }
     if let Some(share) = explanation.complete.filter(|share| *share < 0.995) {
         sentences.push(tr!(
-            "Activations whose records are incomplete, with {share} of the time captured, count in no share.",
+            "Activations with incomplete records, which have {share} of the captured time, count for no share.",
             share = units::portion(1.0 - share)
         ));
     }
@@ -343,7 +357,7 @@ pub fn late(report: &Report, explanation: &Explanation) -> Vec<String> {
 /// records; every share of a cause refers to it.
 pub fn explained(explanation: &Explanation) -> String {
     explanation.explained.map_or_else(
-        || tr!("How much of the latency each cause made is not known.").to_owned(),
+        || tr!("It is not known how much of the latency each cause made.").to_owned(),
         |share| tr!("{share} of the traced latency has a known cause.", share = units::portion(share)),
     )
 }
@@ -351,13 +365,13 @@ pub fn explained(explanation: &Explanation) -> String {
 /// Why the causes found are not conclusive: the text after "Inconclusive:".
 pub fn doubt(why: CausesDoubt) -> &'static str {
     match why {
-        CausesDoubt::NotReached => tr!("the run ended before the part in which late activations are captured."),
+        CausesDoubt::NotReached => tr!("the run ended before the part that captures late activations."),
         CausesDoubt::NothingKept => tr!("no late activation was captured."),
-        CausesDoubt::NoTimes => tr!("counters name causes, but not how much of the latency each made."),
+        CausesDoubt::NoTimes => tr!("counters name causes, but not how much of the latency each caused."),
         CausesDoubt::Unexplained => tr!("more than a fifth of the traced latency has no known cause."),
-        CausesDoubt::SelfTest => tr!("the self-test of the trace failed: records may be missing, or at wrong times."),
+        CausesDoubt::SelfTest => tr!("the self-test of the trace failed: records may be missing or have wrong times."),
         CausesDoubt::Incomplete => tr!("more than a fifth of the time captured has incomplete records."),
-        CausesDoubt::Added => tr!("something that only adds latency was at work as well; punctual report names it."),
+        CausesDoubt::Added => tr!("something that can only add latency was active as well; punctual report names it."),
     }
 }
 
@@ -366,7 +380,7 @@ pub fn checked(report: &Report) -> String {
     let tests = report.causes.iter().filter_map(|causes| causes.tracing.as_ref()).flat_map(|of| &of.self_test);
     let test = if tests.count() > 0 { tr!(", and the self-test of the trace passed") } else { "" };
     match report.late() {
-        late if late.late == 0 => tr!("each activation was held against its threshold{test}", test),
+        late if late.late == 0 => tr!("each activation was compared with its threshold{test}", test),
         late => tr!(
             "{complete} of {kept} captured have complete records{test}",
             complete = units::count(late.complete),
@@ -400,7 +414,7 @@ pub fn how(tracing: &Tracing, report: &Report) -> Vec<String> {
     }
     sentences.extend(tracing.refused.iter().map(|better| {
         tr!(
-            "Better, but not to be had: {rung}: {why}.",
+            "A better engine cannot be used: {rung}: {why}.",
             rung = rung(better.rung),
             why = said(better.why.trim_end_matches('.'))
         )
@@ -416,9 +430,9 @@ fn opinions(Opinions { same, different }: Opinions) -> String {
     let differs = if different == 0 {
         tr!("each time it says the same").to_owned()
     } else {
-        tr!("{times} it says something else, which makes the time doubtful", times = units::counted(different, "time"))
+        tr!("{times} it says something different, so the time is doubtful", times = units::counted(different, "time"))
     };
-    tr!("The kernel's own noise tracer was heard on interrupts and threads {all}: {differs}.", all, differs)
+    tr!("The kernel's noise tracer was asked about the time of interrupts and threads {all}: {differs}.", all, differs)
 }
 
 /// A sentence that names the traced load phases; `None` if all were traced.

@@ -27,8 +27,8 @@ use refused::{CAUSES_SHOWN, reasons_of_cause};
 
 pub fn condition() -> String {
     tr!(
-        "With {confidence} confidence each, for this machine under this load: what was not there while it was measured, a \
-         rare interrupt or a hot day, is in none of these numbers.",
+        "With {confidence} confidence each, for this machine under this load: events that did not occur during the \
+        measurement, such as a rare interrupt or a hot day, are in none of these numbers.",
         confidence = format!("95{}%", units::THIN)
     )
 }
@@ -60,7 +60,8 @@ fn of_cause(claims: &CauseClaims) -> Vec<String> {
         Err(refusal) => {
             let (why, help) = reasons_of_cause(refusal);
             vec![tr!(
-                "By cause ({name}): what is reached once in a day or a year is not estimated: {why}. {help}",
+                "By cause ({name}): the latency that is reached once in a day or a year is not estimated: {why}. \
+                {help}",
                 name,
                 why,
                 help
@@ -73,7 +74,8 @@ fn of_cause(claims: &CauseClaims) -> Vec<String> {
 fn latest(cpu: &PhaseClaims) -> String {
     let number = cpu.cpus.iter().next().unwrap_or_default();
     let largest = cpu.largest.map_or_else(|| units::ABSENT.to_owned(), units::latency);
-    let mut said = tr!("CPU {number} is later than all together: its largest is {largest}.", number, largest);
+    let mut said =
+        tr!("CPU {number} has larger latencies than all CPUs together: its largest is {largest}.", number, largest);
     for more in [percentiles(&cpu.percentiles), cpu.misses.as_ref().map(missed)].into_iter().flatten() {
         said.push(' ');
         said.push_str(&more);

@@ -217,22 +217,22 @@ pub fn lacking(of: &Lacking) -> String {
     };
     match of.lack {
         Lack::Time => tr!(
-            "{who} when anything was: the tail cannot be held against each other, and every {TOGETHER} activations are \
-             counted as one, so that bursts of that size are no difference; changes from minute to minute are not \
-             allowed for",
+            "{who} when each value was measured: tails cannot be compared, and every {TOGETHER} activations are \
+            counted as one, so that bursts of that size are no difference; changes from minute to minute are not taken \
+            into account",
             who,
             TOGETHER
         ),
         Lack::Instants => tr!(
-            "{who} when anything was: the tail cannot be held against each other, and by the order of the values limits are \
-             as wide as parts of the list differ",
+            "{who} when each value was measured: tails cannot be compared; from the order of the values, limits are as \
+            wide as the differences between parts of the list",
             who
         ),
-        Lack::Skips => tr!("{who} how many releases were skipped; what was skipped is no miss there", who),
+        Lack::Skips => tr!("{who} how many releases were skipped; skipped releases do not count as misses there", who),
         Lack::Beyond { from } => {
             tr!("{who} by how much latencies above {from} were above it", who, from = units::latency(from))
         }
-        Lack::Counts => tr!("{who} how often each value was: what it tells has no odds", who),
+        Lack::Counts => tr!("{who} how often each value occurred: its numbers have no probabilities", who),
         Lack::Settings => tr!("{who} load, scheduling, clock and settings: whether they differ is not known", who),
     }
 }
@@ -286,8 +286,8 @@ pub fn sentence(against: &Against, comparison: &Comparison) -> String {
         return said;
     }
     tr!(
-        "{said} All of this is as if values did not depend on each other: a histogram does not say in which order they \
-         came, and two histograms of one machine differ as well if its latency changes from minute to minute.",
+        "{said} All of this assumes that values are independent: a histogram does not say in which order they came, \
+        and two histograms of the same machine also differ if its latency changes from minute to minute.",
         said
     )
 }
@@ -297,10 +297,11 @@ fn sentence_of(verdict: Compared, against: &Against, comparison: &Comparison) ->
     let told = against.told_to_ppm.map(percentile);
     match verdict {
         Compared::Better | Compared::Worse | Compared::Mixed => {
-            tr!("The change that was seen is more than {margin}, and chance does not explain it: if nothing had changed, at \
-                 most {error_rate} of such comparisons would show a change.", margin, error_rate = units::portion(comparison.error_rate))
+            tr!("The change is larger than {margin}, and chance does not explain it: if nothing had changed, at most \
+                {error_rate} of such comparisons would show a change.", margin, error_rate = units::portion(comparison.error_rate))
         }
-        Compared::NoDifferenceShown => tr!("Up to {percentile} the limits exclude a change of more than {max}. Smaller ones, and what lies beyond, may differ.", percentile = told.unwrap_or_else(|| "p99".to_owned()), max = if against.basis == Basis::Times {
+        Compared::NoDifferenceShown => tr!("Up to {percentile}, the limits exclude a change of more than {max}. There \
+            may be smaller changes, and changes beyond this percentile.", percentile = told.unwrap_or_else(|| "p99".to_owned()), max = if against.basis == Basis::Times {
                 margin
             } else {
                 units::portion((TOLD_MARGINS * comparison.options.margin).max(TOLD_LEAST))
@@ -309,11 +310,13 @@ fn sentence_of(verdict: Compared, against: &Against, comparison: &Comparison) ->
             against.undecided.as_ref().map(undecided).unwrap_or_default()
         }
         Compared::NotEnoughData => match against.wants.map(rounded_up) {
-            Some(length) => tr!("A change that matters could have been missed. To tell it, each recording would have to be about {length} long.", length = units::duration(length)),
+            Some(length) => tr!("A change that matters could have been missed. To find it, each recording would have \
+                to be about {length} long.", length = units::duration(length)),
             None if beyond_the_margin(against, comparison.options.margin).is_some() => {
                 let row = beyond_the_margin(against, comparison.options.margin);
-                tr!("All that is possible for {what} lies beyond the margin of {margin}, but of {numbers} that were looked at, chance \
-                     alone makes one such in {odds}: below 0.05 would decide.", what = row.map(|row| what(&row.what)).unwrap_or_default(), margin, numbers = units::counted(comparison.looked_at as u64, "number"), odds = odds(row.and_then(|row| row.odds_of_all)))
+                tr!("The whole interval for {what} lies beyond the margin of {margin}, but as {numbers} were compared, \
+                    chance alone makes one of them differ so much with a probability of {odds}: only below 0.05 is \
+                    decisive.", what = row.map(|row| what(&row.what)).unwrap_or_default(), margin, numbers = units::counted(comparison.looked_at as u64, "number"), odds = odds(row.and_then(|row| row.odds_of_all)))
             }
             None if against.groups.iter().flat_map(|group| &group.rows).any(has_few_moods) => {
                 tr!("A change that matters could have been missed: latency changes so slowly that a list of values holds only a \
@@ -321,10 +324,12 @@ fn sentence_of(verdict: Compared, against: &Against, comparison: &Comparison) ->
                     .to_owned()
             }
             None if against.groups.iter().flat_map(|group| &group.rows).any(is_unfit) => {
-                tr!("A change that matters could have been missed: what is refused below was not looked at.").to_owned()
+                tr!("A change that matters could have been missed: the series that are refused below were not \
+                    compared.").to_owned()
             }
             None => {
-                tr!("A change that matters could have been missed; too little was measured to say how much more it takes.")
+                tr!("A change that matters could have been missed; too little was measured to say how much more is \
+                    needed.")
                     .to_owned()
             }
         },
@@ -333,14 +338,26 @@ fn sentence_of(verdict: Compared, against: &Against, comparison: &Comparison) ->
 
 fn undecided(why: &Undecided) -> String {
     match why {
-        Undecided::Moods(mood) => tr!("The latency of this machine changes its mood every {length} or so, and a run of {run} has met {seen}. Two runs may have met different moods: \
-             measure both in turn (interleave).", length = units::duration(mood.length), run = units::duration(mood.run), seen = if mood.seen() < 1.5 { tr!("one of them").to_owned() } else { tr!("{seen} of them", seen = format!("{:.0}", mood.seen())) }),
-        Undecided::FewRuns { least } if least.is_finite() => tr!("Runs of one side differ from each other, and with this number of them a change by less than a factor of \
-             {least} could have been missed. Measure more runs of both.", least = format!("{:.2}", least)),
+        Undecided::Moods(mood) => tr!(
+            "The latency of this machine changes its mood every {length} or so, and a run of {run} has met {seen}. Two runs may have met different moods: \
+             measure both in turn (interleave).",
+            length = units::duration(mood.length),
+            run = units::duration(mood.run),
+            seen = if mood.seen() < 1.5 {
+                tr!("one of them").to_owned()
+            } else {
+                tr!("{seen} of them", seen = format!("{:.0}", mood.seen()))
+            }
+        ),
+        Undecided::FewRuns { least } if least.is_finite() => tr!(
+            "Runs of one side differ from each other, and with this number of them a change by less than a factor of \
+             {least} could have been missed. Measure more runs of both.",
+            least = format!("{:.2}", least)
+        ),
         Undecided::FewRuns { .. } => {
-            tr!("There are too few runs to tell how much runs of one side differ: it takes two of one at least, and better four \
-             of each.")
-                .to_owned()
+            tr!("There are too few runs to tell how much runs of one side differ: at least one side needs two runs, \
+                and four of each side are better.")
+            .to_owned()
         }
     }
 }
@@ -370,7 +387,7 @@ pub fn second_kernel(of: &SecondKernel) -> String {
     };
     let Some(gain) = of.least() else {
         return tr!(
-            "Too little was measured to tell what {second} instead of {first} changes here. {in_band}",
+            "Too little was measured to tell what changes with {second} instead of {first} on this machine. {in_band}",
             second,
             first,
             in_band
@@ -378,10 +395,10 @@ pub fn second_kernel(of: &SecondKernel) -> String {
     };
     let others = match of.gains.len() {
         0 | 1 => String::new(),
-        n => tr!("; of {n} CPUs and loads this one gains least", n),
+        n => tr!("; this is the smallest gain of {n} CPUs and loads", n),
     };
     tr!(
-        "On this machine {second} instead of {first} brings {gain}{others}. {in_band}",
+        "On this machine, {second} instead of {first} gives {gain}{others}. {in_band}",
         second,
         first,
         gain = gained(gain),
@@ -474,25 +491,29 @@ pub fn rounded_up(length: Nanos) -> Nanos {
 fn design(comparison: &Comparison) -> String {
     match comparison.others.first().map(|other| other.design) {
         Some(Design::Runs { first, second }) => tr!(
-            "The error is how much runs of one side differ ({first} and {second}; Student's t test on logarithms).",
+            "The error is determined by how much runs of one side differ ({first} and {second}; Student's t test on \
+            logarithms).",
             first,
             second
         ),
         Some(Design::Rounds { rounds }) => tr!(
-            "The error is how much the differences of {rounds} differ (from 8 to 20 rounds the exact test of signs, else Student's).",
+            "The error is determined by how much the differences of {rounds} vary (with 8 to 20 rounds the exact test \
+            of signs, otherwise Student's t test).",
             rounds = units::counted(rounds as u64, "round")
         ),
         Some(Design::Pair) | None => {
-            tr!("The error is how much stretches of a run differ that are longer than a mood of the machine.")
-                .to_owned()
+            tr!("The error is determined by how much stretches of a run differ that are longer than a mood of the \
+                machine.")
+            .to_owned()
         }
     }
 }
 
 pub fn cautions(comparison: &Comparison) -> Vec<String> {
     let mut cautions = vec![tr!(
-        "Intervals are of 95{THIN}% each. Odds are of chance alone making such a change where nothing differs, allowing for \
-         all {rows} looked at: below {error_rate} a change beyond the margin of {margin} decides. {design}",
+        "Intervals are of 95{THIN}% each. The odds are the probability that chance alone makes such a change between \
+        equal systems, corrected for all {rows} that were compared: below {error_rate}, a change beyond the margin of \
+        {margin} is decisive. {design}",
         THIN,
         rows = units::counted(comparison.looked_at as u64, "row"),
         error_rate = comparison.error_rate,
@@ -501,13 +522,16 @@ pub fn cautions(comparison: &Comparison) -> Vec<String> {
     )];
     let rows = || comparison.others.iter().flat_map(|other| &other.groups).flat_map(|group| &group.rows);
     if rows().any(|row| interval(row).contains('?')) {
-        cautions.push(tr!("A ? is a limit that a run of this length does not give.").to_owned());
+        cautions.push(tr!("A ? is a limit that a run of this length cannot give.").to_owned());
     }
     if rows().any(|row| matches!(row.what, ComparedNumber::Rare { .. })) {
         cautions.push(
-            tr!("Rows \"over\" count latencies beyond a threshold that follows from both recordings together: the widest gap of \
-             the tail, or 16 and 64 events. \"Their size\" is the largest of each slice of time that has one.")
-                .to_owned(),
+            tr!(
+                "Rows \"over\" count latencies beyond a threshold that is chosen from both recordings together: at the \
+                widest gap of the tail, or such that 16 or 64 events lie beyond it. \"Their size\" compares the \
+                largest latency of each slice of time that has such an event."
+            )
+            .to_owned(),
         );
     }
     if rows().any(|row| row.withheld == Some(Withheld::Moods)) {
@@ -519,9 +543,8 @@ pub fn cautions(comparison: &Comparison) -> Vec<String> {
     }
     if rows().any(|row| row.withheld == Some(Withheld::Stolen)) {
         cautions.push(
-            tr!(
-                "Stolen time: what the hypervisor took could make such a difference alone, so the row decides nothing."
-            )
+            tr!("Stolen time: the time that the hypervisor took could alone explain such a difference, so the row \
+                decides nothing.")
             .to_owned(),
         );
     }
@@ -531,15 +554,18 @@ pub fn cautions(comparison: &Comparison) -> Vec<String> {
     };
     if comparison.others.iter().any(decided) {
         cautions.push(
-            tr!("Two recordings do not tell what was changed from what changes by itself between runs and boots: measure in \
-             turn, A B A B, before you believe it.")
-                .to_owned(),
+            tr!(
+                "Two recordings cannot distinguish your change from changes that happen by themselves between runs and \
+                boots: measure in turn, A B A B, before you believe it."
+            )
+            .to_owned(),
         );
     }
     if comparison.others.iter().any(|other| other.refused) {
         cautions.push(
-            tr!("Compared on demand only: what is marked as not comparable makes these numbers mean different things.")
-                .to_owned(),
+            tr!("Compared only because of --anyway: the differences that are marked as not comparable give these \
+                numbers different meanings.")
+            .to_owned(),
         );
     }
     cautions
@@ -559,11 +585,11 @@ pub fn subject(subject: &Subject) -> String {
         Subject::ClockSource => tr!("clock source").to_owned(),
         Subject::Machine(name) | Subject::Setting(name) => name.clone(),
         Subject::Policy(cpu) => tr!("scheduling of CPU {cpu}", cpu),
-        Subject::TimerPhase => tr!("place of the releases").to_owned(),
+        Subject::TimerPhase => tr!("phase of the releases").to_owned(),
         Subject::Budget => tr!("budget").to_owned(),
         Subject::DmaLatency => tr!("asked of /dev/cpu_dma_latency").to_owned(),
         Subject::LoadCpus => tr!("CPUs of the loads").to_owned(),
-        Subject::Housekeeping => tr!("CPUs of our helpers").to_owned(),
+        Subject::Housekeeping => tr!("CPUs of punctual's helpers").to_owned(),
         Subject::Knob(id) => tr!("knob {id}", id),
         Subject::ToolVersion => tr!("version of punctual").to_owned(),
     }
@@ -659,30 +685,32 @@ pub fn refused(refused: &Refused) -> String {
     match refused {
         Refused::Alone => tr!("one recording is not compared to anything: name another, or --baseline FILE").to_owned(),
         Refused::NoTimes(name) => tr!(
-            "{name} is a file of another program: several files a side, and rounds, are recordings of punctual; compare the \
-             files one with one",
+            "{name} is a file of another program: rounds, and several files for each side, need recordings of \
+            punctual; compare one file with one file",
             name
         ),
         Refused::Unpaired(first, second) => {
             tr!(
-                "rounds need as many recordings of the one side as of the other, and there are {first} and {second}",
+                "rounds need the same number of recordings for both sides, and there are {first} and {second}",
                 first,
                 second
             )
         }
-        Refused::Margin(margin) => tr!("a margin of {margin} is none: write a percentage from 0 to below 1000", margin),
+        Refused::Margin(margin) => {
+            tr!("{margin} is not a valid margin: write a percentage from 0 to below 1000", margin)
+        }
         Refused::Incomparable(name, differences) => {
             let all: Vec<String> = differences.iter().map(difference).collect();
             tr!(
-                "{name} cannot be compared with the first, because its numbers mean something else ({reasons}); measure \
-                 both alike, or compare with --anyway, which marks the result",
+                "{name} cannot be compared with the first recording, because its numbers have another meaning \
+                ({reasons}); measure both in the same way, or compare with --anyway, which marks the result",
                 name,
                 reasons = all.join("; ")
             )
         }
         Refused::Unfit(name, first, second) => tr!(
-            "{name} cannot be compared with the first. {why} Or compare with --anyway, which marks the result and shows the \
-             notes",
+            "{name} cannot be compared with the first file. {why} Or compare with --anyway, which marks the result and \
+            shows the notes",
             name,
             why = unfit_sides([(tr!("Of the first"), first.as_ref()), (&tr!("Of {name}", name), second.as_ref())])
                 .join(" ")
@@ -701,9 +729,9 @@ pub fn refused(refused: &Refused) -> String {
 
 /// A sentence that says how a skipped release counts in the percentiles of these two files.
 pub fn skipped(first: &Origin, second: &Origin) -> String {
-    let mut said = tr!("A skipped release counts with the time from it to the moment its thread ran next").to_owned();
+    let mut said = tr!("A skipped release counts with the time from the release until its thread ran next").to_owned();
     if [first, second].iter().any(|origin| matches!(origin, Origin::Imported { .. })) {
-        said.push_str(tr!("; in the file of another program, which does not tell that, as a period late"));
+        said.push_str(tr!("; in the file of another program, which does not contain this time, as one period late"));
     }
     said + "."
 }

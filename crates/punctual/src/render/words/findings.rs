@@ -10,8 +10,8 @@ use std::cmp::Reverse;
 
 pub fn resort(resort: Resort) -> &'static str {
     match resort {
-        Resort::ChooseCpus => tr!("to judge other CPUs, and leave some for the rest: punctual audit --cpus LIST"),
-        Resort::LimitSleep => tr!("to see what a limit does: punctual measure --dma-latency MICROSECONDS"),
+        Resort::ChooseCpus => tr!("to judge other CPUs, and leave some for other work: punctual audit --cpus LIST"),
+        Resort::LimitSleep => tr!("to see the effect of a limit: punctual measure --dma-latency MICROSECONDS"),
     }
 }
 
@@ -84,7 +84,7 @@ pub fn otherwise(findings: &[Finding]) -> Vec<Alike<'_>> {
 
 pub fn blast_meaning(blast: Blast) -> &'static str {
     match blast {
-        Blast::Harmless => tr!("the change does nothing to a machine at work"),
+        Blast::Harmless => tr!("the change does not disturb a running machine"),
         Blast::Disturbing => tr!("the change disturbs running real-time work for a moment"),
         Blast::Breaking => tr!("the change can break a service or lose a function"),
     }

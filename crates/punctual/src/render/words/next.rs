@@ -113,7 +113,8 @@ impl Wording<'_> {
             }
             NextStep::OutlastMoods { length } => (
                 tr!(
-                    "This machine changes too slowly for this run to speak for the next one. Measure for {length}:",
+                    "This machine's latency changes slowly, and this run was too short to say something about the next \
+                    one. Measure for {length}:",
                     length = units::duration(*length)
                 ),
                 again.with("--duration", &command::length(*length)),
@@ -131,17 +132,18 @@ impl Wording<'_> {
                 (tr!("See which class and priority each thread was granted:").to_owned(), self.of_file(["report", "--full"]))
             }
             NextStep::LookAtCauses => (
-                tr!("No setting is known to be in the way. See when and why it was late:").to_owned(),
+                tr!("No setting is known to stand in the way. See when and why it was late:").to_owned(),
                 self.of_file(["explain"]),
             ),
             NextStep::LookForCauses => (tr!("Find the cause first, in a run that looks for it:").to_owned(), again),
             NextStep::LookAtSpike => {
-                (tr!("Look at the worst one part by part:").to_owned(), self.of_file(["explain", "--spike", "1"]))
+                (tr!("See the parts of the worst activation:").to_owned(), self.of_file(["explain", "--spike", "1"]))
             }
-            NextStep::LookAtRun => (tr!("Look at all of the run:").to_owned(), self.of_file(["report", "--full"])),
+            NextStep::LookAtRun => (tr!("See the whole run:").to_owned(), self.of_file(["report", "--full"])),
             NextStep::LookAtSkips { cpu, longest_gap } => (
                 tr!(
-                    "Releases were skipped on CPU {cpu}, with up to {gap} between two wake-ups. Find out what held it:",
+                    "Releases were skipped on CPU {cpu}, with up to {gap} between two wake-ups. Find out what held it \
+                    up:",
                     cpu,
                     gap = units::latency(*longest_gap)
                 ),
@@ -151,7 +153,7 @@ impl Wording<'_> {
                 },
             ),
             NextStep::AuditAsRoot { ids } => (
-                tr!("Root may read what could not be told ({ids}):", ids = ids.join(", ")),
+                tr!("As root, these unknown findings may be decided ({ids}):", ids = ids.join(", ")),
                 command::audit(&super::answer::need(self.report), None, None).with_sudo(true),
             ),
             NextStep::Nothing => {

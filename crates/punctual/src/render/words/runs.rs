@@ -50,8 +50,8 @@ fn by_driver(core: Core) -> String {
         Core::Cobalt => (tr!("timerbench of Cobalt"), "100 ns"),
     };
     tr!(
-        "the driver {driver} measured in the kernel: least, mean and largest latency are exact, the others are counted in \
-         cells of {cell} (each at the upper end of its cell), and single activations are not known",
+        "the driver {driver} measured in the kernel: the smallest, mean and largest latency are exact, the others are \
+        counted in cells of {cell} (each at the upper edge of its cell), and single activations are not known",
         driver,
         cell
     )
@@ -87,7 +87,7 @@ fn made_of(report: &Report) -> Vec<String> {
 fn one_run(run: &RecordedRun, before: Option<&RecordedRun>, is_part: bool) -> String {
     let (date, length) = (units::date(run.header.started_unix_ns), units::duration(run.covered));
     let mut text = if is_part {
-        tr!("begun {date}, {length} of it shown", date, length)
+        tr!("begun {date}, of which {length} are shown", date, length)
     } else {
         tr!("from {date}, {length} measured", date, length)
     };
@@ -112,12 +112,21 @@ fn between(stretch: &Stretch) -> Vec<String> {
     let asked = tr!("{from} to {to}", from = units::moment(stretch.from), to = units::moment(stretch.to));
     let mut told = Vec::new();
     match stretch.edges {
-        Some(edges) if stretch.is_widened() => told.push(tr!("this is only {from} to {to} of the run: {asked} was asked for, and is widened to the edges of recorded intervals", from = units::moment(edges.from), to = units::moment(edges.to), asked)),
+        Some(edges) if stretch.is_widened() => told.push(tr!(
+            "this is only {from} to {to} of the run: {asked} was requested, and is extended to the edges of recorded \
+            intervals",
+            from = units::moment(edges.from),
+            to = units::moment(edges.to),
+            asked
+        )),
         _ => told.push(tr!("this is only {asked} of the run", asked)),
     }
-    told.push(tr!("in a part of a run the largest latency is known to within 1.6{thin}%, and the worst wake-ups are those that were among \
-         the worst of their CPU up to then; warm-ups, what loads achieved and how complete the trace is are known only of \
-         whole runs and left out", thin = units::THIN));
+    told.push(tr!(
+        "for a part of a run, the largest latency is accurate to 1.6{thin}%, and the worst wake-ups are those that \
+        were among the worst of their CPU up to that time; warm-ups, the achieved loads and the completeness of the \
+        trace are only known for whole runs and are left out",
+        thin = units::THIN
+    ));
     told
 }
 
@@ -137,7 +146,7 @@ pub fn nothing_between(stretch: &Stretch, runs: &[RecordedRun]) -> String {
 pub fn unmergeable(against: &[Unmergeable], paths: &[PathBuf]) -> String {
     let name = |number: &usize| paths.get(*number).map_or_else(String::new, |path| path.display().to_string());
     let first = name(&0);
-    let mut lines = vec![tr!("these recordings do not become one:").to_owned()];
+    let mut lines = vec![tr!("these recordings cannot be merged:").to_owned()];
     let mut kind = false;
     for reason in against {
         lines.push(match reason {
@@ -145,16 +154,16 @@ pub fn unmergeable(against: &[Unmergeable], paths: &[PathBuf]) -> String {
                 kind = true;
                 tr!("{number} is of another kind than {first}\n{all}", number = name(number), first, all = differences(all, tr!("there"), tr!("here")))
             }
-            Unmergeable::Same { earlier, later } => tr!("{earlier} and {later} hold the same run", earlier = name(earlier), later = name(later)),
+            Unmergeable::Same { earlier, later } => tr!("{earlier} and {later} contain the same run", earlier = name(earlier), later = name(later)),
             Unmergeable::Overlap { earlier, later, until_unix_ns, from_unix_ns } => tr!("{earlier} went on until {until_unix_ns}, {later} began at {from_unix_ns}: runs on the same CPUs at the same time disturb each other and do not \
                  follow each other (unless the wall clock was set back between them)", earlier = name(earlier), until_unix_ns = units::date(*until_unix_ns), later = name(later), from_unix_ns = units::date(*from_unix_ns)),
             Unmergeable::Nothing(number) => tr!("{number} ended before it measured anything", number = name(number)),
         });
     }
     lines.push(if kind {
-        tr!("look at each by itself, or at two side by side: punctual compare").to_owned()
+        tr!("look at each recording separately, or compare two of them: punctual compare").to_owned()
     } else {
-        tr!("leave out what does not belong, and merge the rest").to_owned()
+        tr!("leave out the recordings that do not belong together, and merge the rest").to_owned()
     });
     lines.join("\n")
 }
@@ -184,7 +193,7 @@ fn difference(differs: &Mismatch) -> (String, String, String) {
         Mismatch::Limit(a, b) => said(tr!("limit that ends the run"), latency(a), latency(b)),
         Mismatch::DmaLatency(a, b) => {
             let held = |us: &Option<u32>| us.map_or_else(none, |us| tr!("{us}{thin}us", us, thin = units::THIN));
-            said(tr!("request for short sleeps"), held(a), held(b))
+            said(tr!("request for shallow idle states"), held(a), held(b))
         }
         Mismatch::Loads(a, b) => said(tr!("load phases"), a.join(", "), b.join(", ")),
         Mismatch::LoadCpus(a, b) => said(tr!("CPUs for loads"), cpus(a), cpus(b)),

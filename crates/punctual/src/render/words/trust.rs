@@ -5,8 +5,8 @@ use crate::render::lang::{text, tr};
 use crate::render::units;
 use punctual_numbers::report::{Direction, Distrust, Trust};
 
-pub const CHECKED: &str = "the recording is whole, the clocks were steady, no time was stolen, and threads, loads and \
-                           settings stayed as asked";
+pub const CHECKED: &str = "the recording is complete, the clocks were steady, no time was stolen, and threads, loads \
+    and settings stayed as requested";
 
 /// The answer to "Can this run be trusted?", without its reasons.
 pub fn trust_answer(trust: &Trust) -> String {
@@ -69,13 +69,13 @@ pub fn remedy(doubt: &Distrust) -> Option<String> {
             return Some(tr!("find out what moves or changes the thread of CPU {cpu} (report --full)", cpu));
         }
         Distrust::EndedEarly { .. } | Distrust::CutOff => {
-            tr!("find out what ended the run early (a signal, a full disk), and let it come to its end")
+            tr!("find out what ended the run early (a signal, a full disk), and let it run to its end")
         }
         Distrust::Damaged { .. } => tr!("check the disk, or write to another with --out"),
         Distrust::WriteFailed => tr!("make room on the disk, or write to another with --out"),
         Distrust::ChangedDuring { path } => return Some(tr!("keep {path} as it is while measuring", path)),
         Distrust::LoadMissing { load, .. } => {
-            return Some(tr!("make load {load} run, or leave it out of --load", load));
+            return Some(tr!("make sure that load {load} can run, or leave it out of --load", load));
         }
         Distrust::Tracing { .. } => tr!("switch tracing off (current_tracer: nop)"),
         Distrust::Early { .. } => tr!(
@@ -94,7 +94,7 @@ fn told(doubt: &Distrust) -> (String, &'static str) {
     match doubt {
         Distrust::Steal { time } => (
             tr!("the hypervisor took {time} in total while this machine wanted to run", time = units::duration(*time)),
-            tr!("that time is in the latencies"),
+            tr!("this time is part of the latencies"),
         ),
         Distrust::Paused { times: n, total } => (
             tr!(
@@ -102,7 +102,7 @@ fn told(doubt: &Distrust) -> (String, &'static str) {
                 times = times(*n),
                 total = units::duration(*total)
             ),
-            tr!("the releases due then are in no histogram"),
+            tr!("the releases that were due during this time are in no histogram"),
         ),
         Distrust::Suspended { times: n, total } => (
             tr!(
@@ -110,40 +110,41 @@ fn told(doubt: &Distrust) -> (String, &'static str) {
                 times = times(*n),
                 total = units::duration(*total)
             ),
-            tr!("the releases due then are in no histogram"),
+            tr!("the releases that were due during this time are in no histogram"),
         ),
         Distrust::WallClockStep { times: n } => (
             tr!("the wall clock was set {times}", times = times(*n)),
-            tr!("latencies are taken from the monotonic clock, but a machine that was stopped looks like this as well"),
+            tr!("latencies are measured by the monotonic clock, but setting the clock can also be a sign that the \
+                machine was stopped"),
         ),
         Distrust::TscDrift => (
             tr!("the TSC and the monotonic clock drifted apart").to_owned(),
-            tr!("one of them is wrong, and with it the latencies"),
+            tr!("one of them is wrong, so the latencies may be wrong, too"),
         ),
         Distrust::SlowClock { cost } => (
             tr!("reading the clock takes {cost}, as if it were not read in the vDSO", cost = units::latency(*cost)),
-            tr!("that time is in every latency"),
+            tr!("this time is part of every latency"),
         ),
         Distrust::Throttled => (
             tr!("a CPU was throttled for heat").to_owned(),
-            tr!("this is the machine when hot, not the machine as built"),
+            tr!("the latencies are those of the hot machine, not those at its normal speed"),
         ),
         Distrust::RtThrottled => (
             tr!("the kernel stopped real-time threads for using too much time (sched_rt_runtime_us)").to_owned(),
-            tr!("latency then is the work of that limit"),
+            tr!("the latency at these times comes from this limit"),
         ),
         Distrust::ChangedDuring { path } => {
-            (tr!("{path} changed during the run", path), tr!("the numbers mix two settings"))
+            (tr!("{path} changed during the run", path), tr!("the numbers come from two different settings"))
         }
         Distrust::LoadMissing { load, why } => {
-            (tr!("load {load} did not run as asked ({why})", load, why), tr!("with it the numbers may be worse"))
+            (tr!("load {load} did not run as asked ({why})", load, why), tr!("with this load the numbers may be worse"))
         }
         Distrust::Tracing { tracer } => {
-            (tr!("tracing was on ({tracer})", tracer), tr!("it costs time at every event it records"))
+            (tr!("tracing was on ({tracer})", tracer), tr!("it costs time at every event that it records"))
         }
         Distrust::HelperShared { cpus: set } => (
             tr!("threads of punctual itself had to run on the measured {cpus}", cpus = cpus(set)),
-            tr!("part of the latency there may be theirs"),
+            tr!("they may have caused a part of the latency there"),
         ),
         Distrust::HelperSibling { cpus: set } => (
             tr!("threads of punctual itself had to run on SMT siblings of the measured {cpus}", cpus = cpus(set)),
@@ -155,7 +156,7 @@ fn told(doubt: &Distrust) -> (String, &'static str) {
                 cpu,
                 faults = units::counted(*n, "page fault")
             ),
-            tr!("the time of each is in a latency"),
+            tr!("the time of each fault is part of a latency"),
         ),
         Distrust::InBand { cpu, times: n } => (
             tr!(
@@ -163,11 +164,11 @@ fn told(doubt: &Distrust) -> (String, &'static str) {
                 cpu,
                 times = times(*n)
             ),
-            tr!("the way back is in a latency"),
+            tr!("the time to come back is part of a latency"),
         ),
         Distrust::Migrations { cpu, times: n } => (
             tr!("the measuring thread of CPU {cpu} changed CPU {times}", cpu, times = times(*n)),
-            tr!("its numbers are not those of one CPU"),
+            tr!("its numbers do not belong to a single CPU"),
         ),
         Distrust::MemoryNotLocked => {
             (tr!("memory was not locked (RLIMIT_MEMLOCK)").to_owned(), tr!("a page fault can come at any time"))
@@ -176,7 +177,7 @@ fn told(doubt: &Distrust) -> (String, &'static str) {
             (tr!("the threads did not run in a real-time class").to_owned(), tr!("these are not real-time latencies"))
         }
         Distrust::GrantedOtherwise { cpu } => (
-            tr!("the kernel granted the thread of CPU {cpu} something else than was asked", cpu),
+            tr!("the kernel granted the thread of CPU {cpu} other settings than requested", cpu),
             tr!("the table of threads in the full report shows what"),
         ),
         Distrust::Early { cpu, times: n, by } => {
@@ -193,24 +194,27 @@ fn told(doubt: &Distrust) -> (String, &'static str) {
             if *due < 1_000 { tr!("that is too few for p99.9") } else { tr!("that is too few for p99.99") },
         ),
         Distrust::EndedEarly { reason } => {
-            (tr!("the run {ended}", ended = end(*reason)), tr!("what came later was not measured"))
+            (tr!("the run {ended}", ended = end(*reason)), tr!("nothing after that was measured"))
         }
-        Distrust::CutOff => {
-            (tr!("the recording is cut off").to_owned(), tr!("what happened after it was last saved is not in it"))
-        }
+        Distrust::CutOff => (
+            tr!("the recording is cut off").to_owned(),
+            tr!("it does not contain what happened after it was last saved"),
+        ),
         Distrust::Damaged { lost_bytes } => (
             tr!(
                 "the recording is damaged in its middle, and the {bytes} after that cannot be read",
                 bytes = units::counted(*lost_bytes, "byte")
             ),
-            tr!("what was measured there is not in the numbers"),
+            tr!("the numbers do not include what was measured there"),
         ),
-        Distrust::WriteFailed => {
-            (tr!("part of the recording could not be written").to_owned(), tr!("the file holds less than was measured"))
-        }
+        Distrust::WriteFailed => (
+            tr!("part of the recording could not be written").to_owned(),
+            tr!("the file contains less than was measured"),
+        ),
         Distrust::MaximaLost { maxima: n } => (
             tr!(
-                "the exact maximum is missing for {seconds}, counted for each CPU: it was not collected in time",
+                "the exact maximum is missing for {seconds} (added over all CPUs), because it was not collected in \
+                time",
                 seconds = units::counted(*n, "second")
             ),
             tr!("the histograms are complete"),

@@ -26,7 +26,10 @@ pub fn verdict(report: &Report) -> VerdictWords {
         Answer::NotHeld => (tr!("Not held"), not_held(report)),
         Answer::Inconclusive => {
             let why = verdict.inconclusive_because.as_ref();
-            let why = why.map_or_else(|| tr!("the recording does not hold what it takes").to_owned(), inconclusive);
+            let why = why.map_or_else(
+                || tr!("the recording does not contain the values that this needs").to_owned(),
+                inconclusive,
+            );
             (tr!("Inconclusive"), tr!("{why}.{largest}", why, largest = largest(report)))
         }
     };
@@ -81,7 +84,7 @@ fn in_time(budget: Option<Nanos>) -> String {
 
 pub fn inconclusive(why: &Inconclusive) -> String {
     match why {
-        Inconclusive::NoBudget => tr!("no budget was stated, so there is nothing to hold").to_owned(),
+        Inconclusive::NoBudget => tr!("no budget was stated, so there is no verdict").to_owned(),
         Inconclusive::NothingRan => tr!("a measured thread has no samples at all").to_owned(),
         Inconclusive::TooFew { due, wanted, time } => {
             let time = time.map_or_else(String::new, |time| tr!(", in {time}", time = units::duration(time)));
@@ -119,8 +122,8 @@ pub fn bound(report: &Report) -> Option<String> {
     let why = match (verdict.missed, worth) {
         (0, None) => tr!(" {due} without a miss cannot show more.", due),
         (0, Some(worth)) => tr!(
-            " Large latencies come in clusters, so these {due} count as {worth} independent ones. None of them missed, so \
-             the limit is 3 in {worth}.",
+            " Large latencies come in clusters, so these {due} count only as {worth} independent ones. None of them \
+            missed, so the limit is 3 in {worth}.",
             due,
             worth
         ),
@@ -152,8 +155,13 @@ pub fn skip_difference(row: &CpuRow) -> Option<String> {
     let apart = points.iter().find_map(|(name, of)| {
         let (ran, due) = (of(ran)?, of(due)?);
         (due.as_ns() / 2 >= ran.as_ns()).then(|| {
-            tr!("{name} is {ran} of the activations that ran but {due} of the releases due; the first leaves out what never \
-                 ran, so judge by the second", name, ran = units::latency(ran), due = units::latency(due))
+            tr!(
+                "{name} is {ran} for the activations that ran, but {due} for the releases due; the first leaves out \
+                releases that never ran, so judge by the second",
+                name,
+                ran = units::latency(ran),
+                due = units::latency(due)
+            )
         })
     });
     let same = tr!("counting them changes no percentile by as much as a factor of two").to_owned();

@@ -13,9 +13,9 @@ const SERIES_SHOWN: usize = 4;
 
 pub fn condition_imported() -> String {
     tr!(
-        "With {confidence} confidence each. \"As if independent\" holds if every value came by itself: without times nobody \
-         sees whether late ones come together, at regular times or more and more often. What was not there while it was \
-         measured is in none of these numbers.",
+        "With {confidence} confidence each. \"As if independent\" means that the values are assumed to be independent: \
+        without times, it cannot be seen whether late ones come together, at regular times or more and more often. \
+        Events that did not occur during the measurement are in none of these numbers.",
         confidence = format!("95{}%", units::THIN)
     )
 }
@@ -66,7 +66,11 @@ fn imported(claims: &SeriesClaims) -> Vec<String> {
     lines.extend(percentiles(&claims.percentiles).map(|told| match claims.assumed {
         Assumed::Independent => format!("{}{told}", as_if()),
         Assumed::InOrder { stretches } => {
-            tr!("As wide as {parts} of the list differ: {told}", parts = units::counted(stretches as u64, "part"), told)
+            tr!(
+                "With limits as wide as the differences between {parts} of the list: {told}",
+                parts = units::counted(stretches as u64, "part"),
+                told
+            )
         }
     }));
     match &claims.beyond {
@@ -81,8 +85,9 @@ fn imported(claims: &SeriesClaims) -> Vec<String> {
 /// The number of values above a threshold, and an upper limit of their number per hour.
 fn above(above: &Above) -> String {
     let (count, threshold) = (units::counted(above.count, "value"), units::latency(above.threshold));
-    let observed =
-        above.observed.map_or_else(String::new, |time| tr!(" in {time} of looking", time = units::duration(time)));
+    let observed = above
+        .observed
+        .map_or_else(String::new, |time| tr!(" within {time} of observation", time = units::duration(time)));
     let most = above.per_hour_upper.map_or_else(String::new, |most| {
         tr!(". {as_if}at most {most} an hour", as_if = as_if(), most = format!("{:.1}", most))
     });

@@ -25,13 +25,13 @@ pub(super) fn seen(phase: &PhaseClaims) -> Option<String> {
     let is_long = phase.moods.is_some_and(|moods| moods.too_long);
     let next = match (phase.drift, odds.is_empty()) {
         (Some(drift), _) => tr!(
-            " It says little of the next run, because this one changes over time: {early} of its seconds or longer stretches \
-             were high in the first half, {later} in the second.",
+            " It says little about the next run, because this run changes over time: {early} of its seconds or longer \
+            stretches were high in the first half, {later} in the second.",
             early = units::count(drift.halves.0),
             later = units::count(drift.halves.1)
         ),
         (None, true) if is_long => {
-            tr!(" It says little of the next run, which may meet other moods of the machine.").to_owned()
+            tr!(" It says little about the next run, which may meet other moods of the machine.").to_owned()
         }
         (None, true) => String::new(),
         (None, false) => tr!(" Probability of a new maximum: {odds}.", odds = odds.join(", ")),
@@ -64,7 +64,7 @@ pub(super) fn missed(misses: &Misses) -> String {
     let budget = units::latency(misses.budget);
     match misses.upper {
         Some(upper) => tr!("{seen} {budget}: {upper} do.", seen, budget, upper = units::at_most(upper, "releases")),
-        None => tr!("{seen} {budget} in this run; no estimate is made for the next run.", seen, budget),
+        None => tr!("{seen} {budget} in this run; there is no estimate for the next run.", seen, budget),
     }
 }
 
@@ -116,7 +116,7 @@ fn of_this_run(list: &[Percentile]) -> Option<String> {
             Some(format!("{} {}", percentile_name(percentile.one_in), units::latency(percentile.value?)))
         })
         .collect();
-    (!told.is_empty()).then(|| tr!("{told} in this run, without limits for the next.", told = told.join(", ")))
+    (!told.is_empty()).then(|| tr!("{told} in this run, without limits for the next run.", told = told.join(", ")))
 }
 
 /// A sentence about moods, which are the stretches of time between slow changes of the machine: how long they last, and
@@ -128,14 +128,15 @@ pub(super) fn moods(phase: &PhaseClaims) -> Option<String> {
     let changes = tr!("This machine changes for about {length} at a time", length);
     Some(match moods.run_wanted.filter(|_| moods.too_long) {
         Some(wanted) => tr!(
-            "{changes}; a run of {time} has seen {seen} of them, too few for limits of the next run: measure for {wanted}.",
+            "{changes}; a run of {time} has seen {seen} of these stretches, too few for limits for the next run: \
+            measure for {wanted}.",
             changes,
             time = units::duration(phase.time),
             seen,
             wanted = longer(wanted)
         ),
         None => tr!(
-            "{changes}: limits count the {seen} such stretches of this run as one each where they differ.",
+            "{changes}: where the {seen} stretches of this run differ, the limits count each of them as one value.",
             changes,
             seen
         ),
@@ -162,7 +163,7 @@ pub(super) fn method(phase: &PhaseClaims) -> Option<String> {
                 moods = works.moods
             )
         }
-        None => tr!("as if none depended on another, because the run is too short to show moods").to_owned(),
+        None => tr!("as if all were independent, because the run is too short to show moods").to_owned(),
     };
     (!told.is_empty()).then(|| {
         tr!("Method: of {releases}, {told} count as independent, {moods}; percentiles by {percentiles}, misses by {misses}, levels by {levels}.", releases = units::counted(phase.due, "release"), told = told.join(", "), moods, percentiles = works.percentiles, misses = works.misses, levels = works.levels)
@@ -194,7 +195,7 @@ pub(super) fn wanted(phase: &PhaseClaims) -> Option<String> {
     let next = told().find(|percentile| percentile.more.is_some())?;
     let (more, largest) = (longer(next.more?), units::latency(phase.largest?));
     Some(tr!(
-        "That {one_in} is below {largest} takes {more} more without a larger latency.",
+        "To claim that {one_in} is below {largest} takes {more} more without a larger latency.",
         one_in = percentile_name(next.one_in),
         largest,
         more

@@ -11,7 +11,7 @@ pub(super) const CAUSES_SHOWN: usize = 3;
 /// Why a recording gets no levels beyond its largest latency, and what would help.
 pub fn refused(refusal: &Refusal) -> String {
     let (why, help) = reasons(refusal);
-    tr!("What comes once in a day or a year is not estimated: {why}. {help}", why, help)
+    tr!("The latency that is exceeded once in a day or a year is not estimated: {why}. {help}", why, help)
 }
 
 /// Why an import gets no levels, and what would help. An import has no causes to look for.
@@ -20,7 +20,12 @@ pub fn refused_of_import(refusal: &Refusal) -> String {
     match refusal {
         Refusal::Doubted => tr!("Nothing is claimed: {why}. {help}", why, help),
         Refusal::Censored => {
-            tr!("No percentile is claimed, nor what comes once in a day or a year: {why}. {help}", why, help)
+            tr!(
+                "Neither percentiles nor the latency that is exceeded once in a day or a year are claimed: {why}. \
+                {help}",
+                why,
+                help
+            )
         }
         Refusal::NoTimes
         | Refusal::Missing { .. }
@@ -36,7 +41,9 @@ pub fn refused_of_import(refusal: &Refusal) -> String {
         | Refusal::NoFit { .. }
         | Refusal::Shape { .. }
         | Refusal::Unstable { .. }
-        | Refusal::Apart { .. } => tr!("What comes once in a day or a year is not estimated: {why}. {help}", why, help),
+        | Refusal::Apart { .. } => {
+            tr!("The latency that is exceeded once in a day or a year is not estimated: {why}. {help}", why, help)
+        }
     }
 }
 
@@ -51,7 +58,7 @@ pub(super) fn reasons_of_cause(refusal: &Refusal) -> (String, String) {
     let (why, help) = reasons(refusal);
     if let Refusal::TooFew { blocks, wanted, .. } = refusal {
         let blocks = units::counted(*blocks, "block");
-        return (tr!("it shows in {blocks}, and it takes {wanted}", blocks, wanted = units::count(*wanted)), help);
+        return (tr!("it shows in {blocks}, but {wanted} are needed", blocks, wanted = units::count(*wanted)), help);
     }
     (why, help)
 }
@@ -60,12 +67,12 @@ fn reasons_of_import(refusal: &Refusal) -> (String, String) {
     let (why, help) = reasons(refusal);
     match refusal {
         Refusal::NoTimes => (
-            tr!("nothing says how long it was measured").to_owned(),
+            tr!("it is not known how long the run lasted").to_owned(),
             tr!("Import a file that has the length of the run, or its period.").to_owned(),
         ),
         Refusal::TooFew { blocks, wanted, .. } => (
             tr!(
-                "it holds {values}, and it takes {wanted}",
+                "it contains {values}, but {wanted} are needed",
                 values = units::counted(*blocks, "value"),
                 wanted = units::count(*wanted)
             ),
@@ -73,7 +80,7 @@ fn reasons_of_import(refusal: &Refusal) -> (String, String) {
         ),
         Refusal::NoFit { .. } | Refusal::Apart { .. } => (
             why,
-            tr!("Something else may have made the latest: punctual check records causes, a histogram does not.")
+            tr!("The largest values may have another cause: punctual check records causes, a histogram does not.")
                 .to_owned(),
         ),
         Refusal::Doubted
@@ -94,28 +101,31 @@ fn reasons_of_import(refusal: &Refusal) -> (String, String) {
 
 #[allow(clippy::too_many_lines, reason = "a table")]
 fn reasons(refusal: &Refusal) -> (String, String) {
-    let longer_run = tr!("A longer run may tell.").to_owned();
+    let longer_run = tr!("A longer run may be sufficient.").to_owned();
     match refusal {
         Refusal::NoTimes => (
-            tr!("nothing says when what was measured").to_owned(),
-            tr!("A recording of punctual does; a histogram alone does not.").to_owned(),
+            tr!("it is not known when each value was measured").to_owned(),
+            tr!("A recording of punctual contains this; a histogram alone does not.").to_owned(),
         ),
         Refusal::Doubted => (
-            tr!("the numbers of this file contradict each other, so that no share of them can be relied upon")
+            tr!("the numbers of this file contradict each other, so that no share of its values can be relied upon")
                 .to_owned(),
             tr!("The notes say which; measure again.").to_owned(),
         ),
         Refusal::Censored => (
-            tr!("only what was above a threshold is in this file").to_owned(),
+            tr!("this file only contains values above a threshold").to_owned(),
             tr!("Measure with a program that counts all values.").to_owned(),
         ),
         Refusal::Missing { values: count } => (
-            tr!("of what came due, {count} in no cell, and may be larger than all", count = are(*count, "value")),
-            tr!("Measure in a way that counts what was skipped with its latency, as punctual does.").to_owned(),
+            tr!(
+                "of the releases that came due, {count} in no cell, and may be larger than all others",
+                count = are(*count, "value")
+            ),
+            tr!("Measure with a program that counts skipped releases with their latency, as punctual does.").to_owned(),
         ),
         Refusal::TooFew { blocks, wanted, more } => (
             tr!(
-                "{blocks} were measured, and it takes {wanted}",
+                "{blocks} were measured, but {wanted} are needed",
                 blocks = units::counted(*blocks, "block"),
                 wanted = units::count(*wanted)
             ),
@@ -123,23 +133,23 @@ fn reasons(refusal: &Refusal) -> (String, String) {
         ),
         Refusal::Dependent { correlation, block } => (
             tr!(
-                "what is late depends on what was late {block} before (correlation {correlation})",
+                "late activations depend on those {block} before (correlation {correlation})",
                 block = units::duration(*block),
                 correlation = format!("{:.2}", correlation)
             ),
-            tr!("Find what comes and goes, or measure many times longer.").to_owned(),
+            tr!("Find the load that comes and goes, or measure many times longer.").to_owned(),
         ),
         Refusal::Drifts(_) => (
             tr!("the run changes over time").to_owned(),
             tr!("Find what changes: heat, a job, a load that grows.").to_owned(),
         ),
         Refusal::Regular(seen) => (
-            tr!("what is late comes {seen}, which is a schedule and no chance", seen = rhythm(seen)),
-            tr!("Find the timer or job, or take its largest effect as it is.").to_owned(),
+            tr!("late activations come {seen}, which is a schedule and not chance", seen = rhythm(seen)),
+            tr!("Find the timer or job that causes them, or use its largest observed effect as the limit.").to_owned(),
         ),
         Refusal::EveryNth { activations: n } => (
-            tr!("what is late falls on each {n}th activation, which is a schedule and no chance", n),
-            tr!("Change the period or its phase, or move what runs then.").to_owned(),
+            tr!("late activations fall on each {n}th activation, which is a schedule and not chance", n),
+            tr!("Change the period or its phase, or move the work that runs at these times.").to_owned(),
         ),
         Refusal::SeveralCauses { causes } => {
             let named = causes
@@ -148,7 +158,10 @@ fn reasons(refusal: &Refusal) -> (String, String) {
                 .map(|of| format!("{} ({})", cause(&of.cause), units::portion(of.share)));
             let named: Vec<String> = named.collect();
             (
-                tr!("several causes make what is late, each with a tail of its own: {named}", named = named.join(", ")),
+                tr!(
+                    "several causes make activations late, each with a tail of its own: {named}",
+                    named = named.join(", ")
+                ),
                 tr!("Remove the first and measure again.").to_owned(),
             )
         }
@@ -158,35 +171,39 @@ fn reasons(refusal: &Refusal) -> (String, String) {
                 size = units::latency(*size),
                 c = cause(c)
             ),
-            tr!("Its size is known without a law; remove it to see the tail.").to_owned(),
+            tr!("Its size is known without an estimate; remove the cause to see the tail.").to_owned(),
         ),
         Refusal::Sampled { known, late } => (
             tr!(
-                "of {late_activations} the cause of {known} is known, and it takes nearly all",
+                "of {late_activations}, the cause of {known} is known, but the causes of nearly all are needed",
                 late_activations = units::counted(*late, "late activation"),
                 known = units::count(*known)
             ),
-            tr!("Measure with more --windows or a higher --explain-threshold, so that a window of each is kept.")
-                .to_owned(),
+            tr!(
+                "Measure with more --windows or a higher --explain-threshold, so that a window of each late activation \
+                is kept."
+            )
+            .to_owned(),
         ),
         Refusal::Coarse { width, scale } => (
             tr!(
-                "the data come in steps of {width}, too coarse for a tail {scale}",
+                "the values have steps of {width}, which is too coarse for a tail {scale}",
                 width = units::latency(*width),
                 scale = scale.map_or_else(
-                    || tr!("that lies in one of them").to_owned(),
+                    || tr!("that lies within one step").to_owned(),
                     |scale| tr!("of {scale}", scale = units::latency(scale))
                 )
             ),
             tr!("Measure in nanoseconds.").to_owned(),
         ),
         Refusal::NoFit { .. } => (
-            tr!("the tail follows no single law, as when rare events of another kind are in it").to_owned(),
-            tr!("Find the causes of the latest: punctual explain.").to_owned(),
+            tr!("the tail follows no single law, for example because it contains rare events of another kind")
+                .to_owned(),
+            tr!("Find the causes of the largest latencies: punctual explain.").to_owned(),
         ),
         Refusal::Shape { shape: value, low, high } => (
             tr!(
-                "the tail is too heavy or too little known (shape {value}, {low} to {high})",
+                "the tail is too heavy, or its shape is too uncertain (shape {value}, {low} to {high})",
                 value = format!("{:.2}", value),
                 low = format!("{:.2}", low),
                 high = format!("{:.2}", high)
@@ -194,16 +211,16 @@ fn reasons(refusal: &Refusal) -> (String, String) {
             longer_run,
         ),
         Refusal::Unstable { part: by } => (
-            tr!("the answer changes by {by} with where the tail is taken to begin", by = units::portion(*by)),
+            tr!("the answer changes by {by} with the threshold above which the tail begins", by = units::portion(*by)),
             longer_run,
         ),
         Refusal::Apart { count: how_many, from } => (
             tr!(
-                "the {how_many} latest, from {from} on, do not belong to the rest",
+                "the {how_many} largest, from {from} on, do not follow the same law as the rest",
                 how_many = units::count(*how_many),
                 from = units::latency(*from)
             ),
-            tr!("Something else made them; find it: punctual explain.").to_owned(),
+            tr!("They have another cause; find it: punctual explain.").to_owned(),
         ),
     }
 }
@@ -262,9 +279,10 @@ mod tests {
             assert!(!told.contains("block") && !told.contains("punctual explain"), "{told}");
         }
         let few = Refusal::TooFew { blocks: 50, wanted: 200, more: Nanos::from_ms(150) };
-        let told = "What comes once in a day or a year is not estimated: it holds 50 values, and it takes 200. Measure 1 s more.";
+        let told = "The latency that is exceeded once in a day or a year is not estimated: it contains 50 values, but \
+            200 are needed. Measure 1 s more.";
         assert_eq!(refused_of_import(&few).replace('\u{202f}', " "), told);
-        assert_eq!(reasons_of_cause(&few).0.replace('\u{202f}', " "), "it shows in 50 blocks, and it takes 200");
+        assert_eq!(reasons_of_cause(&few).0.replace('\u{202f}', " "), "it shows in 50 blocks, but 200 are needed");
         assert!(refused_of_import(&Refusal::Doubted).starts_with("Nothing is claimed: "));
     }
 
@@ -276,8 +294,8 @@ mod tests {
             assert!(why.len() > 20 && !why.ends_with('.') && !why.contains("  "), "{text}");
             assert!(help.len() > 15 && help.ends_with('.') && help.starts_with(char::is_uppercase), "{text}");
         }
-        let too_few = "What comes once in a day or a year is not estimated: 100 blocks were measured, and it takes 334. Measure \
-                       4 min more.";
+        let too_few = "The latency that is exceeded once in a day or a year is not estimated: 100 blocks were \
+                       measured, but 334 are needed. Measure 4 min more.";
         assert_eq!(told[4].replace('\u{202f}', " "), too_few);
         told.sort();
         told.dedup();

@@ -16,15 +16,15 @@ pub fn sign(sign: &Sign) -> String {
                     .collect();
             let same = if same.is_empty() { String::new() } else { format!(" ({})", same.join(", ")) };
             tr!(
-                "The latest of CPU {cpu} come {seen}{same}: a timer or a job, to be looked for.",
+                "The largest latencies of CPU {cpu} come {seen}{same}: look for a timer or a job.",
                 cpu,
                 seen = rhythm(seen),
                 same
             )
         }
         Sign::EveryNth { cpu, activations } => tr!(
-            "The latest of CPU {cpu} fall on each {activations}th activation: something runs at a multiple of the period, \
-             as the tick does.",
+            "The largest latencies of CPU {cpu} fall on each {activations}th activation: something runs at a multiple \
+            of the period, as the tick does.",
             cpu,
             activations
         ),
@@ -32,7 +32,8 @@ pub fn sign(sign: &Sign) -> String {
             let hill = |hill: &Hill| format!("{} ({})", units::latency(hill.at), units::portion(hill.share));
             let hills: Vec<String> = hills.iter().map(hill).collect();
             tr!(
-                "The latencies of CPU {cpu} gather around {hills}: ways to wake that differ, such as from idle states.",
+                "The latencies of CPU {cpu} gather around {hills}: wake-ups differ in kind, for example by the idle \
+                state that is left.",
                 cpu,
                 hills = hills.join(", ")
             )
