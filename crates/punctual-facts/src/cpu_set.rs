@@ -176,7 +176,7 @@ impl Region {
         if at_end(rest) {
             return Ok((Self { first, last, used: u32::MAX, group: u32::MAX }, rest));
         }
-        let rest = rest.strip_prefix(b":").ok_or("something follows the range that is no pattern")?;
+        let rest = rest.strip_prefix(b":").ok_or("the text after the range is not a pattern")?;
         let (used, rest) = kernel_number(rest, cpus)?;
         let rest = rest.strip_prefix(b"/").ok_or("a pattern is USED/GROUP")?;
         let (group, rest) = kernel_number(rest, cpus)?;

@@ -208,9 +208,9 @@ mod tests {
 
     #[test]
     fn another_code_and_a_missing_remedy_are_complained_of() {
-        let output = Output { code: 3, err: "to go on:\n  punctual campaign".to_owned(), ..Output::default() };
+        let output = Output { code: 3, err: "to continue:\n  punctual campaign".to_owned(), ..Output::default() };
         assert!(ended_with(&output, 3).is_empty() && ended_with(&output, 0).len() == 1);
-        assert!(told(&output, &["to go on: punctual campaign"]).is_empty());
+        assert!(told(&output, &["to continue: punctual campaign"]).is_empty());
         assert_eq!(told(&output, &["--resume"]).len(), 1);
     }
 }

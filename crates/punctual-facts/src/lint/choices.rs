@@ -79,16 +79,17 @@ const CHOICES: [Choice; 9] = [
         "kernel arch/x86/kernel/tsc.c"),
     choice("pcie_aspm", "off force", How::Whole, SILENT, "kernel drivers/pci/pcie/aspm.c"),
     choice("pcie_aspm.policy", "default performance powersave powersupersave", How::Whole,
-        "the kernel calls it invalid and keeps its own", "kernel drivers/pci/pcie/aspm.c: pcie_aspm_set_policy")
+        "the kernel calls it invalid and keeps its default", "kernel drivers/pci/pcie/aspm.c: pcie_aspm_set_policy")
         .instead("pcie_aspm.policy=performance"),
     // The handler compares the whole value, so several values joined by commas match none of these.
     choice("intel_pstate", "disable active passive no_hwp force hwp_only support_acpi_ppc per_cpu_perf_limits no_cas",
         How::Whole, SILENT, "kernel drivers/cpufreq/intel_pstate.c: intel_pstate_setup")
-        .instead("one value a word: intel_pstate=passive intel_pstate=no_hwp; intel_pstate=disable for none at all"),
+        .instead("one value for each word: intel_pstate=passive intel_pstate=no_hwp; intel_pstate=disable to turn the \
+            driver off"),
     choice("amd_iommu",
         "fullflush force_enable off force_isolation pgtbl_v1 pgtbl_v2 irtcachedis nohugepages v2_pgsizes_only",
         How::Parts, SILENT, "kernel drivers/iommu/amd/init.c: parse_amd_iommu_options")
-        .instead("nothing: where the machine has such an IOMMU, the kernel uses it"),
+        .instead("nothing: if the machine has such an IOMMU, the kernel uses it"),
     choice("nmi_watchdog", "panic nopanic 0 1 r", How::Parts, SILENT,
         "kernel kernel/watchdog.c: hardlockup_panic_setup").instead("nmi_watchdog=0"),
 ];
@@ -182,8 +183,8 @@ fn priority(value: &str) -> Option<Wrong> {
         Some(Wrong { verdict, ..Wrong::rejected(why, source) })
     };
     match integer(value)? {
-        100.. => wrong(Clamped, "99 is the highest priority there is; the kernel makes 99 of it"),
-        ..0 => wrong(Clamped, "the kernel makes 0 of it, or 1 and 2 where it boosts readers"),
+        100.. => wrong(Clamped, "99 is the highest priority; the kernel changes the value to 99"),
+        ..0 => wrong(Clamped, "the kernel changes it to 0, or to 1 or 2 if it boosts RCU readers"),
         _ => None,
     }
 }

@@ -66,7 +66,7 @@ fn pages_before_their_size(token: &Token, line: &[Token]) -> Option<Contradictio
         return None;
     }
     let why = format!(
-        "it counts for the size in front of it, so that these are of the default size and {} is for none",
+        "it applies to the page size before it, so these pages have the default size, and {} applies to nothing",
         raw(size)
     );
     let instead = format!("{} {}", raw(size), raw(token));
@@ -86,7 +86,7 @@ fn never_started(token: &Token, line: &[Token], target: &Target) -> Option<Contr
     if missing.is_empty() {
         return None;
     }
-    let why = format!("{} leaves {most} CPUs at boot, and CPU {missing} is none of them", raw(word));
+    let why = format!("{} leaves {most} CPUs at boot, and CPU {missing} is not one of them", raw(word));
     let rest = named.difference(&missing);
     let instead = or_hint(&format!("{}=", token.name), &rest, &format!("without {}", raw(word)));
     Some(Contradiction { why, instead, source: "kernel kernel/cpu.c: maxcpus, kernel/smp.c: nrcpus" })
@@ -127,8 +127,8 @@ impl OnLine<'_> {
         let value = word.value.as_deref().unwrap_or_default();
         let flags = value.strip_suffix(cpu_list(value).cpus).unwrap_or_default();
         let why = format!(
-            "CPU {boot} is in it; where that is the boot CPU, the kernel keeps time there at first, and irqaffinity= always \
-             includes it"
+            "it contains CPU {boot}; if that is the boot CPU, the kernel keeps time there at first, and irqaffinity= \
+            always includes it"
         );
         let instead = or_hint(&format!("{}={flags}", word.name), &rest, &format!("{} with other CPUs", word.name));
         Some(Contradiction { why, instead, source: "kernel 6.12 kernel/time/tick-common.c, kernel/irq/irqdesc.c" })
@@ -160,8 +160,8 @@ impl OnLine<'_> {
         }
         let rest = wanted.cpus.difference(&both);
         let by = joined(&setting_apart);
-        let why = format!("{} lets interrupts go to CPU {both}, which is set apart by {by}", raw(wanted.word));
-        let instead = or_hint("irqaffinity=", &rest, "irqaffinity= with CPUs that are not set apart");
+        let why = format!("{} lets interrupts go to CPU {both}, which is isolated by {by}", raw(wanted.word));
+        let instead = or_hint("irqaffinity=", &rest, "irqaffinity= with CPUs that are not isolated");
         Some(Contradiction { why, instead, source: "kernel 6.1, 6.12, 7.3 kernel/irq/irqdesc.c: irq_affinity_setup" })
     }
 
@@ -178,11 +178,11 @@ impl OnLine<'_> {
         let (missing, more) = (apart.difference(offloaded), offloaded.difference(&apart));
         let (word, by) = (raw(word), joined(&setting_apart));
         let why = if missing.is_empty() {
-            format!("{word} also names CPU {more}, which is not set apart by {by}")
+            format!("{word} also names CPU {more}, which is not isolated by {by}")
         } else if self.tickless.as_ref().is_some_and(|tickless| missing.is_subset(&tickless.cpus)) {
-            format!("{word} lacks CPU {missing}, which nohz_full= offloads all the same")
+            format!("{word} lacks CPU {missing}, which nohz_full= offloads anyway")
         } else {
-            format!("{word} lacks CPU {missing}, which is set apart by {by}: the callbacks of RCU still run there")
+            format!("{word} lacks CPU {missing}, which is isolated by {by}: RCU callbacks still run there")
         };
         let instead = format!("rcu_nocbs={apart}");
         Some(Contradiction { why, instead, source: "kernel 6.1, 6.12, 7.3 kernel/rcu/tree_nocb.h: rcu_init_nohz" })

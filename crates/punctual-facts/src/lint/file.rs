@@ -315,7 +315,7 @@ fn at_boot(word: Word) -> Word {
         verdict: WordVerdict::ForUserSpace,
         is_trap: false,
         is_untold: false,
-        why: "what it becomes is decided at boot, or by the shell that reads the file".to_owned(),
+        why: "its value is decided at boot, or by the shell that reads the file".to_owned(),
         instead: None,
         sources: vec!["the file itself".to_owned()],
     }

@@ -97,7 +97,7 @@ fn read(word: &Token, target: &Target) -> Option<(Vec<usize>, CpuSet)> {
 fn disagrees(kinds: &[usize], apart: &CpuSet, kept: &Kept<'_>) -> Option<String> {
     let first = kinds.iter().filter_map(|kind| kept[*kind].as_ref()).find(|first| first.cpus != *apart)?;
     Some(format!(
-        "{} stands in front of it with other CPUs; the kernel keeps the first and drops this word",
+        "{} comes before it with other CPUs; the kernel keeps the first word and drops this one",
         crate::fact::printable(&first.word.raw, 80)
     ))
 }
@@ -114,7 +114,7 @@ fn leaves_none(kinds: &[usize], apart: &CpuSet, kept: &Kept<'_>, target: &Target
     let is_left = possible.iter().any(|cpu| !apart.contains(cpu) && !first.cpus.contains(cpu));
     (!is_left).then(|| {
         format!(
-            "with {} in front of it no CPU is left that is in neither; from 7.x the kernel then drops this word",
+            "together with {} before it, it names every CPU; from 7.x on, the kernel then drops this word",
             crate::fact::printable(&first.word.raw, 80)
         )
     })

@@ -58,7 +58,7 @@ impl Image {
         }
         // Every kernel has the word `init=`, so a list without it is not complete.
         if !image.setup.contains("init=") {
-            return Err("it is not whole".to_owned());
+            return Err("it is incomplete".to_owned());
         }
         Ok(image)
     }
@@ -92,7 +92,7 @@ impl Image {
             return Has::Yes("reads it early in the boot");
         }
         match self.params.get(name) {
-            Some(0) => return Has::Yes("has it as a parameter, which no file shows"),
+            Some(0) => return Has::Yes("has it as a parameter that no file shows"),
             Some(_) => return Has::Yes("has it as a parameter"),
             None => {}
         }

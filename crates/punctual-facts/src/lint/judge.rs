@@ -59,7 +59,7 @@ fn one(token: &Token, line: &[Token], target: &Target, evidence: &Testimony<'_>)
         if !is_overridden {
             reads_back(token, evidence, &mut draft);
         } else if draft.verdict == Accepted {
-            let why = "it stands there again, and the last one is the one that counts";
+            let why = "it occurs again later, and the last occurrence counts";
             let instead = Some("one of them".to_owned());
             draft = Draft { instead, ..Draft::new(Inert, why, "kernel/params.c: parse_args") };
         }
@@ -115,10 +115,14 @@ fn not_for_the_kernel(token: &Token, target: &Target, evidence: &Testimony<'_>) 
         return Some(Draft { instead, ..Draft::new(Unknown, why, "kernel COMMAND_LINE_SIZE") });
     }
     if token.raw == "--" {
-        return Some(Draft::new(ForUserSpace, "what follows is for init, untouched by the kernel", SOURCE));
+        return Some(Draft::new(
+            ForUserSpace,
+            "everything after it is for init, and the kernel does not touch it",
+            SOURCE,
+        ));
     }
     if token.is_for_init {
-        return Some(Draft::new(ForUserSpace, "it stands behind --, so the kernel hands it to init", SOURCE));
+        return Some(Draft::new(ForUserSpace, "it comes after --, so the kernel passes it to init", SOURCE));
     }
     None
 }
@@ -175,7 +179,8 @@ fn unless_absent(token: &Token, named: Draft, evidence: &Testimony<'_>) -> Draft
         return Draft { verdict: ModuleNotLoaded, why, ..named };
     }
     if named.verdict == Unknown && token.name.contains('.') && evidence.hides_modules() {
-        let why = format!("{}; whether this machine has it is not told, as /sys/module cannot be listed", named.why);
+        let why =
+            format!("{}; it is not known whether this machine has it, because /sys/module cannot be listed", named.why);
         return Draft { why, is_untold: true, ..named };
     }
     named
@@ -277,7 +282,7 @@ fn reads_back(token: &Token, evidence: &Testimony<'_>, draft: &mut Draft) {
     let differs = matches!((flag(asked), flag(&found)), (Some(a), Some(b)) if a != b);
     if differs {
         draft.verdict = Clamped;
-        draft.why = format!("{path} = {found}: the kernel changed the value, or somebody has since");
+        draft.why = format!("{path} = {found}: the kernel changed the value, or a program has changed it since");
         draft.sources.push("this machine".to_owned());
     }
 }

@@ -125,8 +125,8 @@ impl Where {
         if let Some((last, rest)) = versions.split_last() {
             let others = rest.join(", ");
             return Some(match rest {
-                [] => format!("of the versions looked at only {last} has it"),
-                _ => format!("of the versions looked at only {others} and {last} have it"),
+                [] => format!("of the known versions, only {last} has it"),
+                _ => format!("of the known versions, only {others} and {last} have it"),
             });
         }
         if !mine.is_empty() {

@@ -128,8 +128,7 @@ pub(super) fn find(token: &Token, target: &Target, line: &[Token], is_taken: boo
 const RULES: &[Rule] = &[
     // Words that isolate CPUs.
     trap("isolcpus", &[If::HasFlags, If::LacksFlag("domain")],
-        "without the flag domain these CPUs stay with the scheduler: tasks are still moved there, unless a cpuset \
-         partition keeps them away")
+        "without the flag domain, the scheduler still moves tasks to these CPUs, unless a cpuset partition prevents it")
         .instead("isolcpus=managed_irq,domain,LIST").from(&["kernel 6.1, 6.12, 7.3 kernel/sched/isolation.c: housekeeping_isolcpus_setup"]),
     note("isolcpus", &[If::LacksFlags, If::Before(7, 0), If::Without("nohz_full")],
         "managed interrupts still go there, and up to 6.12 only nohz_full= keeps unbound kernel threads off these CPUs")
@@ -142,35 +141,40 @@ const RULES: &[Rule] = &[
     note("isolcpus", &[], "cpuset partitions do the same at run time")
         .from(&["kernel 7.3 admin-guide/cpu-isolation.rst"]),
     trap("nohz_full", &[If::From(7, 0), If::Without("isolcpus")],
-        "from 7.x kernel threads and work queues follow domain isolation only, which this word no longer brings; for \
-         periodic work the kernel's guide advises against it")
+        "from 7.x on, kernel threads and work queues only stay away from CPUs with domain isolation, which this word \
+        alone no longer gives; for periodic work the kernel's guide advises against it")
         .instead("isolcpus=managed_irq,domain,LIST, or a cpuset partition")
         .from(&["kernel 7.3 kernel/sched/isolation.c", "kernel 7.3 core-api/real-time/kernel-configuration.rst"]),
     trap("nohz_full", &[If::Beside("nohz=off")],
-        "nohz=off keeps every tick, so these CPUs tick on, and pay for the tracking at each entry into the kernel all \
-         the same")
+        "nohz=off keeps every tick, so these CPUs keep ticking, but still pay for context tracking at each entry into \
+        the kernel")
         .instead("nohz_full= or nohz=off, not both").from(&["kernel 6.1, 6.12, 7.3 kernel/time/tick-sched.c"]),
     note("nohz_full", &[], "for periodic work the kernel's guide advises against it")
         .from(&["kernel 7.3 core-api/real-time/kernel-configuration.rst"]),
     note("rcu_nocbs", &[If::HasValue], "nohz_full= implies it; a malformed list offloads all CPUs")
         .from(&["kernel 7.3 kernel/rcu/tree_nocb.h"]),
     trap("rcu_nocb_poll", &[If::HasValue],
-        "it is a flag; the number means nothing, and the threads poll, which costs energy")
+        "it is a flag: the number has no meaning, and the threads poll, which costs energy")
         .instead("rcu_nocb_poll, or rather nothing").from(&["kernel 6.1, 6.12, 7.3 kernel/rcu/tree_nocb.h"]),
-    note("rcu_nocb_poll", &[], "the threads that free memory then poll all the time; it saves the real-time CPU a wake-up only")
+    note("rcu_nocb_poll", &[], "the threads that free memory then poll all the time, which only saves the real-time \
+        CPU a wake-up")
         .from(&["kernel 6.1, 6.12, 7.3 kernel/rcu/tree_nocb.h"]),
-    note("rcupdate.rcu_cpu_stall_suppress", &[If::Is(&["1"])], "it hides the evidence of stalls; better left on while bringing a machine up")
+    note("rcupdate.rcu_cpu_stall_suppress", &[If::Is(&["1"])], "it hides reports of stalls; leave them on while you \
+        bring a machine up")
         .from(&["kernel 7.3 kernel/rcu/tree_stall.h"]),
     rule("rcupdate.rcu_expedited", &[If::Is(&["1"])], Harmful,
         "expedited grace periods interrupt every busy CPU; the kernel's own documentation says they degrade real-time latency")
         .instead("rcupdate.rcu_normal_after_boot=1").from(&["kernel kernel-parameters.txt: rcupdate.rcu_expedited"]),
-    note("irqaffinity", &[], "the boot CPU is always included; managed interrupts and those requested before do not follow")
+    note("irqaffinity", &[], "the boot CPU is always included; managed interrupts, and those requested before, do not \
+        follow this list")
         .from(&["kernel/irq/irqdesc.c"]),
     rule("kthread_cpus", &[], Unknown, "a patch of vendors; kernels from kernel.org never had it")
         .instead("isolcpus=managed_irq,domain,LIST and nohz_full=LIST").from(&["kernel 6.1, 6.12, 7.3: no such name"]),
-    rule("workqueue.cpumask", &[If::From(6, 12)], Unknown, "there is no such parameter, and nothing says so, as it has a dot")
+    rule("workqueue.cpumask", &[If::From(6, 12)], Unknown, "there is no such parameter, and the kernel does not report \
+        it because the name has a dot")
         .instead("workqueue.unbound_cpus=LIST").from(&["kernel 6.12, 7.3 kernel/workqueue.c"]),
-    rule("workqueue.cpumask", &[], Unknown, "there is no such parameter, and nothing says so, as it has a dot")
+    rule("workqueue.cpumask", &[], Unknown, "there is no such parameter, and the kernel does not report it because the \
+        name has a dot")
         .instead("write the mask to /sys/devices/virtual/workqueue/cpumask").from(&["kernel 6.1 kernel/workqueue.c"]),
 
     // Words about interrupts.
@@ -183,9 +187,10 @@ const RULES: &[Rule] = &[
     rule("threadirqs", &[If::Rt], Inert, "PREEMPT_RT forces threaded interrupts and does not even know the word")
         .always().instead("nothing").from(&["kernel 6.1, 6.12, 7.3 kernel/irq/manage.c"]),
     rule("acpi_irq_nobalance", &[], Inert,
-        "it concerns the routing of PCI interrupts to the lines of old interrupt controllers, and is the default there")
+        "it concerns the routing of PCI interrupts to the lines of old interrupt controllers, for which it is the \
+        default")
         .instead("nothing; stop irqbalance as a service").from(&["kernel drivers/acpi/pci_link.c"]),
-    rule("noirqbalance", &[], Unknown, "the balancer it switched off left the kernel many years ago")
+    rule("noirqbalance", &[], Unknown, "the balancer that it switched off was removed from the kernel many years ago")
         .instead("nothing; stop irqbalance as a service").from(&["kernel 6.1, 6.12, 7.3: no such name"]),
 
     // Words about SMT and features of the CPU.
@@ -194,10 +199,10 @@ const RULES: &[Rule] = &[
         .from(&["kernel 6.1, 6.12, 7.3 arch/arm64/Kconfig: HOTPLUG_SMT"]),
     rule("noht", &[], Unknown, "a word of 2.4 and early 2.6").instead("nosmt").from(&["kernel 6.1, 6.12, 7.3: no such name"]),
     rule("nohalt", &[], Unknown, "a word of Itanium, whose support was removed").instead("nothing").from(&["kernel 6.1, 6.12, 7.3: no such name"]),
-    rule("nosmap", &[If::X86], Unknown, "removed from x86 in 2022; it would have been a hole in any case")
+    rule("nosmap", &[If::X86], Unknown, "removed from x86 in 2022; it was a security hole in any case")
         .instead("nothing").from(&["kernel 6.1, 6.12, 7.3 arch/x86: no such name"]),
     rule("mitigations", &[If::Is(&["off"])], Harmful,
-        "opens the machine to attacks by any program, for a gain that is seldom in the worst case")
+        "it opens the machine to attacks by any program, and seldom improves the worst case")
         .instead("mitigations=auto").from(&["kernel admin-guide/hw-vuln"]),
 
     trap("nosmt", &[If::IsNot(&["force"])],
@@ -217,11 +222,13 @@ const RULES: &[Rule] = &[
         "without high-resolution timers a sleep ends at the next tick: up to 10 ms late")
         .instead("nothing").from(&["kernel kernel/time/hrtimer.c: setup_hrtimer_hres"]),
     rule("notsc", &[If::X86], Harmful,
-        "the time-stamp counter is then taken for unstable, and every look at the clock asks a device, which takes about a \
-         microsecond")
-        .instead("nothing, or tsc=nowatchdog where the counter is wrongly doubted").from(&["kernel arch/x86/kernel/tsc.c: notsc_setup"]),
+        "the kernel then treats the time-stamp counter as unstable, and each reading of the clock accesses a device, \
+        which takes about a microsecond")
+        .instead("nothing, or tsc=nowatchdog if the kernel doubts the counter \
+            wrongly").from(&["kernel arch/x86/kernel/tsc.c: notsc_setup"]),
     rule("acpi", &[If::X86, If::Is(&["off", "ht"])], Harmful,
-        "without ACPI the kernel knows no routing of interrupts, often one CPU only, no idle states and no frequencies")
+        "without ACPI the kernel does not know the routing of interrupts, idle states and frequencies, and often finds \
+        only one CPU")
         .instead("nothing").from(&["kernel arch/x86/kernel/acpi/boot.c: parse_acpi"]),
     rule("noapic", &[If::X86], Harmful,
         "without the I/O APIC all devices share the 16 lines of the old controller, and all interrupts go to CPU 0")
@@ -230,7 +237,7 @@ const RULES: &[Rule] = &[
         "without local APICs there is one CPU, and no timer of its own")
         .instead("nothing").from(&["kernel arch/x86/kernel/apic/apic.c: setup_nolapic"]),
     rule("nolapic_timer", &[If::X86], Harmful,
-        "without the timer of each CPU one timer serves all of them by interrupts between CPUs, and timers are late")
+        "without a timer in each CPU, one timer serves all CPUs by interrupts between them, and timers expire late")
         .instead("nothing").from(&["kernel arch/x86/kernel/apic/apic.c: parse_nolapic_timer"]),
     rule("elevator", &[If::From(5, 0)], Inert,
         "the I/O scheduler is no longer chosen at boot; the kernel ignores the word, and newer ones say so")
@@ -238,10 +245,11 @@ const RULES: &[Rule] = &[
 
     // Words that only kernels from a certain version on have.
     rule("preempt", &[If::Before(5, 12)], Unknown, "kernels choose their preemption at boot from 5.12 on")
-        .instead("a kernel built with the preemption wanted").from(&["kernel commit 826bfeb37bb4 (5.12)"]),
+        .instead("a kernel that is built with the preemption mode that you \
+            want").from(&["kernel commit 826bfeb37bb4 (5.12)"]),
     rule("amd_pstate", &[If::Before(5, 17)], Unknown, "the driver amd-pstate came with 5.17")
         .instead("the performance governor of acpi-cpufreq").from(&["kernel commit ec437d71db77 (5.17)"]),
-    rule("rcu_nocbs", &[If::NoValue, If::Before(5, 17)], Unknown, "this kernel wants a list of CPUs behind it")
+    rule("rcu_nocbs", &[If::NoValue, If::Before(5, 17)], Unknown, "this kernel needs a list of CPUs after it")
         .instead("rcu_nocbs=LIST").from(&["kernel 5.10, 5.15 kernel/rcu/tree_plugin.h: rcu_nocb_setup"]),
 
     // Words about machine checks.
@@ -265,7 +273,7 @@ const RULES: &[Rule] = &[
         .instead("xenomai.state=enabled, or without the word").from(&["Xenomai 3.3 kernel/cobalt/init.c"]),
     rule("evl.state", &[If::Evl, If::Is(&["disabled", "stopped"])], Harmful, NOT_STARTED)
         .instead("evl.state=enabled, or without the word").from(&["EVL 6.10 kernel/evl/init.c"]),
-    rule("evl.oob_cpus", &[], Unknown, "the code calls it evl.oobcpus").instead("evl.oobcpus=LIST").from(&["EVL 6.10 kernel/evl"]),
+    rule("evl.oob_cpus", &[], Unknown, "the parameter is called evl.oobcpus in the code").instead("evl.oobcpus=LIST").from(&["EVL 6.10 kernel/evl"]),
 
     // Words about graphics.
     rule("i915.enable_rc6", &[], Unknown, "removed from i915 about 4.16; the driver says so when it is loaded")
@@ -277,41 +285,46 @@ const RULES: &[Rule] = &[
 
     // Words about the CPU frequency.
     trap("cpufreq.off", &[If::Is(&["1"])],
-        "the CPU then stays at the speed the firmware left, and where the hardware chooses, it goes on choosing")
+        "the CPU then keeps the frequency that the firmware set; if the hardware chooses the frequency, it continues \
+        to do so")
         .instead("the performance governor").from(&["kernel drivers/cpufreq/cpufreq.c", "kernel 7.3 core-api/real-time/kernel-configuration.rst"]),
-    rule("intel_pstate", &[If::Is(&["disable"]), If::Beside("cpufreq.off=1")], Inert, "under cpufreq.off=1 no driver is used in any case")
+    rule("intel_pstate", &[If::Is(&["disable"]), If::Beside("cpufreq.off=1")], Inert, "with cpufreq.off=1, no driver \
+        is used in any case")
         .instead("one of the two").from(&["kernel drivers/cpufreq/intel_pstate.c, cpufreq.c"]),
 
     // Words about idle states.
-    rule("intel_idle.max_cstate", &[If::X86, If::Beside("idle=poll")], Inert, "under idle=poll no idle state is entered")
+    rule("intel_idle.max_cstate", &[If::X86, If::Beside("idle=poll")], Inert, "with idle=poll, no idle state is \
+        entered")
         .instead("nothing").from(&["kernel arch/x86/kernel/process.c"]),
     trap("intel_idle.max_cstate", &[If::Is(&["0"]), If::Without("processor.max_cstate")],
         "0 keeps intel_idle from loading, and acpi_idle takes over, which may sleep deeper")
         .instead("intel_idle.max_cstate=1 processor.max_cstate=1, or the latency limit of PM QoS at run time").from(&["kernel drivers/idle/intel_idle.c", "kernel admin-guide/pm/intel_idle.rst"]),
-    rule("processor.max_cstate", &[If::X86, If::Beside("idle=poll")], Inert, "under idle=poll no idle state is entered")
+    rule("processor.max_cstate", &[If::X86, If::Beside("idle=poll")], Inert, "with idle=poll, no idle state is entered")
         .instead("nothing").from(&["kernel arch/x86/kernel/process.c"]),
-    rule("processor.max_cstate", &[If::Arm64], Inert, "arm64 tells ACPI of its idle states in another way (_LPI), which this does not limit")
+    rule("processor.max_cstate", &[If::Arm64], Inert, "on arm64, ACPI describes idle states in another way (_LPI), \
+        which this word does not limit")
         .instead("the latency limit of PM QoS at run time").from(&["kernel 6.1, 6.12, 7.3 drivers/acpi/processor_idle.c: acpi_processor_setup_lpi_states"]),
-    rule("processor.max_cstate", &[If::Is(&["0"])], Clamped, "the driver makes 1 of 0")
+    rule("processor.max_cstate", &[If::Is(&["0"])], Clamped, "the driver changes 0 to 1")
         .instead("processor.max_cstate=1").from(&["kernel drivers/acpi/processor_idle.c"]),
     rule("processor_idle.max_cstate", &[], Unknown, "processor_idle is the name of a file; the module is called processor")
         .instead("processor.max_cstate=1").from(&["kernel drivers/acpi/Makefile"]),
     rule("intel.max_cstate", &[], Unknown, "there never was a module of that name").instead("intel_idle.max_cstate=1").from(&["kernel 6.1, 6.12, 7.3: no such module"]),
     rule("idle", &[If::X86, If::Is(&["halt", "nomwait"]), If::Beside("idle=poll")], Inert,
-        "idle=poll beside it is never undone, wherever it stands, and under it no idle state is entered")
+        "it does not undo idle=poll, wherever that is on the line, and with idle=poll no idle state is entered")
         .instead("one of the two").from(&["kernel 6.1, 6.12, 7.3 arch/x86/kernel/process.c: idle_setup"]),
-    note("idle", &[If::X86, If::Is(&["poll"])], "no CPU ever sleeps: heat, no boost, and a busy sibling where cores run two threads")
+    note("idle", &[If::X86, If::Is(&["poll"])], "no CPU ever sleeps, which causes heat, prevents turbo, and keeps the \
+        sibling threads of cores busy")
         .from(&["kernel admin-guide/pm/cpuidle.rst"]),
 
     // Words about clocks.
-    note("tsc", &[If::Is(&["reliable"])], "right only where the TSC is invariant; tsc=nowatchdog is what real time needs")
+    note("tsc", &[If::Is(&["reliable"])], "only right if the TSC is invariant; real-time work needs tsc=nowatchdog")
         .from(&["kernel arch/x86/kernel/tsc.c"]),
-    note("hpet", &[If::Is(&["disable"])], "takes the reference away that watches over the TSC").from(&["kernel arch/x86/kernel/hpet.c"]),
+    note("hpet", &[If::Is(&["disable"])], "it removes the reference clock against which the TSC is checked").from(&["kernel arch/x86/kernel/hpet.c"]),
     trap("clocksource", &[If::X86, If::Is(&["hpet", "acpi_pm"])],
-        "every look at the clock then asks a device outside the CPU, which takes about a microsecond, with a system call \
-         each time, and longer where several CPUs ask")
-        .instead("nothing; clocksource=tsc where the TSC is good and the kernel doubts it").from(&["kernel drivers/clocksource/acpi_pm.c, arch/x86/kernel/hpet.c"]),
-    note("clocksource", &[If::Is(&["tsc"])], "the default where the TSC is good").from(&["kernel arch/x86/kernel/tsc.c"]),
+        "each reading of the clock then needs a system call and accesses a device outside the CPU, which takes about a \
+        microsecond, and longer if several CPUs do so")
+        .instead("nothing; clocksource=tsc if the TSC is good but the kernel doubts it").from(&["kernel drivers/clocksource/acpi_pm.c, arch/x86/kernel/hpet.c"]),
+    note("clocksource", &[If::Is(&["tsc"])], "the default if the TSC is good").from(&["kernel arch/x86/kernel/tsc.c"]),
 
     // Words about the scheduler.
     trap("sysctl.kernel.sched_rt_runtime_us", &[If::From(6, 12), If::Is(&["-1"])],
@@ -327,7 +340,7 @@ const RULES: &[Rule] = &[
         .instead("pcie_aspm.policy=performance").from(&["kernel drivers/pci/pcie/aspm.c: pcie_no_aspm"]),
     note("numa_balancing", &[If::NotRt], "matters only with more than one memory node").from(&["kernel mm/mempolicy.c"]),
     note("hugepages", &[], "of use only to programs that ask for them").from(&["kernel admin-guide/mm/hugetlbpage.rst"]),
-    note("audit", &[If::Is(&["0"])], "switches auditing off, which rules of a company may demand").from(&["kernel/audit.c"]),
+    note("audit", &[If::Is(&["0"])], "it switches auditing off, which company rules may require").from(&["kernel/audit.c"]),
 ];
 
 const NOT_STARTED: &str = "the core then does not run after boot, and nothing that needs it starts";

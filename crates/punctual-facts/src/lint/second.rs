@@ -73,13 +73,13 @@ fn core(module: &str) -> Option<(Flavour, &'static str)> {
 
 /// The verdict on the name of a parameter of a second kernel; `None` for any other word.
 pub(super) fn by_name(token: &Token, target: &Target) -> Option<Draft> {
-    const SILENT: &str = "the kernel says nothing of it, as it has a dot";
+    const SILENT: &str = "the kernel does not report it, because the name has a dot";
     let (module, parameter) = token.name.split_once('.')?;
     let (flavour, source) = core(module)?;
     let name = flavour.name();
     let unknown = |why: String| Some(Draft::new(Unknown, why, source));
     if target.flavour != flavour {
-        let why = format!("only kernels with {name} have it; others say nothing of it, as it has a dot");
+        let why = format!("only kernels with {name} have it; others do not report it, because the name has a dot");
         return Some(Draft {
             sources: vec![source.to_owned(), "kernel init/main.c: words with a dot".to_owned()],
             ..Draft::new(Unknown, why, source)
@@ -95,7 +95,9 @@ pub(super) fn by_name(token: &Token, target: &Target) -> Option<Draft> {
         return unknown(format!("{name} has it on x86 only; {SILENT}"));
     }
     if member.is_old && target.version >= WITHOUT_IPIPE {
-        return unknown(format!("only Xenomai 3.0 and 3.1 have it, which there are for kernels before 5.10; {SILENT}"));
+        return unknown(format!(
+            "only Xenomai 3.0 and 3.1 have it, which exist for kernels before 5.10 only; {SILENT}"
+        ));
     }
     let (verdict, why) = if member.is_old {
         (Undecided, "Xenomai 3.0 and 3.1 have it, 3.2 does not".to_owned())
@@ -133,7 +135,7 @@ fn mask(member: &Member, value: &str) -> Option<Wrong> {
     let meant = CpuSet::parse_list(value).ok().filter(|cpus| !cpus.is_empty() && cpus.iter().all(|cpu| cpu < 64));
     let bits = meant.map(|cpus| cpus.iter().fold(1_u64, |bits, cpu| bits | 1 << cpu));
     Some(Wrong {
-        instead: bits.map(|bits| format!("{}={bits:#x}, which has CPU 0 in it", member.name)),
+        instead: bits.map(|bits| format!("{}={bits:#x}, which contains CPU 0", member.name)),
         ..Wrong::rejected(
             "it is a mask, not a list; the kernel calls the value invalid, and Cobalt takes every CPU",
             "Xenomai 3.3 kernel/cobalt/init.c; kernel/params.c",

@@ -14,7 +14,7 @@ pub(super) fn by_name(token: &Token, target: &Target) -> Draft {
     let name = token.name.as_str();
     if name.starts_with("sysctl.") || name.starts_with("sysctl/") {
         if target.version < Version::new(5, 8) {
-            let why = "kernels set a sysctl from their command line from 5.8 on";
+            let why = "only kernels from 5.8 on set sysctls from their command line";
             return Draft::new(Unknown, why, "kernel commit 3db978d480e2 (5.8)");
         }
         return Draft::new(Accepted, "set as a sysctl before init starts", "kernel fs/proc/proc_sysctl.c");
@@ -65,9 +65,9 @@ fn looked_at(target: &Target, and: &str) -> (String, String) {
     if before == after && before == asked {
         (asked.to_string(), String::new())
     } else if before == after {
-        (before.to_string(), format!(", the nearest to {asked} that was looked at"))
+        (before.to_string(), format!(", the known version nearest to {asked}"))
     } else {
-        (format!("{before} {and} {after}"), format!(", the nearest to {asked} that were looked at"))
+        (format!("{before} {and} {after}"), format!(", the known versions nearest to {asked}"))
     }
 }
 
@@ -88,8 +88,8 @@ fn placed(place: Where, target: &Target, module: Option<&str>, of: &str) -> Draf
         }
         Presence::Perhaps(has) => {
             let why = format!(
-                "a {what} of {has}; of the versions around {version} that were looked at, the other lacks it, so that \
-                 nothing can be said of {version}"
+                "a {what} of {has}; the known version on the other side of {version} lacks it, so nothing can be said \
+                about {version}"
             );
             Draft::new(Undecided, why, source)
         }
@@ -128,7 +128,7 @@ fn registered_by_modules() -> String {
 }
 
 fn dotted(module: &str, parameter: &str, target: &Target) -> Draft {
-    const SILENT: &str = "the kernel says nothing of it, as it has a dot";
+    const SILENT: &str = "the kernel does not report it, because the name has a dot";
     let Some(known) = NAMES.modules.get(module) else {
         if let Some(owner) = user_space::downstream(module) {
             let why = format!("it is for {owner}, which is not part of the kernel's sources");
@@ -148,7 +148,7 @@ fn dotted(module: &str, parameter: &str, target: &Target) -> Draft {
             let why = format!("{owner} have it; the kernel's own sources do not");
             Draft::new(ModuleNotLoaded, why, "not verified")
         } else if known.has_more {
-            let why = format!("{module} has parameters made by macros, which were not followed");
+            let why = format!("{module} defines parameters by macros, which this program did not evaluate");
             Draft::new(Accepted, why, "kernel sources")
         } else {
             let why = format!("{module} has no parameter {parameter}; {SILENT}");
@@ -183,8 +183,8 @@ fn unknown_bare(token: &Token, target: &Target) -> Draft {
         format!("{} of {versions} wants a value{nearest}", entry.name)
     } else if let Some(entry) = begins {
         format!(
-            "no kernel parameter of {versions}{nearest}; the handler of '{}' gets to see it, as the kernel compares the \
-             beginning only",
+            "no kernel parameter of {versions}{nearest}; the kernel passes it to the handler of '{}', because it only \
+            compares the beginning",
             entry.name
         )
     } else {

@@ -25,7 +25,8 @@ pub(super) fn check(token: &Token, target: &Target, kind: char) -> Option<Wrong>
             .err()
             .map(|e| Wrong::rejected(format!("{e}; the kernel then offloads all CPUs"), "kernel/rcu/tree_nocb.h")),
         ("irqaffinity", Some(value)) => list(value, target).err().map(|e| {
-            let then = "the kernel then keeps what it had read before that and the boot CPU, and says nothing";
+            let then = "the kernel then keeps only the CPUs that it had read before that and the boot CPU, without a \
+                message";
             Wrong::rejected(format!("{e}; {then}"), "kernel/irq/irqdesc.c")
         }),
         ("preempt", Some(value)) => preempt(value, target),
@@ -60,7 +61,8 @@ fn isolcpus(value: &str, target: &Target) -> Option<Wrong> {
         let is_last = !rest.contains(',');
         if !matches!(flag, "nohz" | "domain" | "managed_irq") || is_last {
             if !flag.bytes().all(|b| b.is_ascii_alphabetic() || b == b'_') {
-                let why = format!("'{flag}' stands where a flag could, and is none; the kernel drops the whole word");
+                let why =
+                    format!("'{flag}' is in the place of a flag but is not a flag; the kernel drops the whole word");
                 return Some(Wrong { instead: plain(value, target), ..Wrong::rejected(why, SOURCE) });
             }
             skipped.push(flag);
@@ -74,7 +76,7 @@ fn isolcpus(value: &str, target: &Target) -> Option<Wrong> {
     if !skipped.is_empty() {
         let skipped = skipped.join(", ");
         let why = if rest.is_empty() {
-            format!("'{skipped}' is taken for a flag and skipped, and no CPU is named after it")
+            format!("the kernel takes '{skipped}' for a flag and skips it, and no CPU is named after it")
         } else {
             format!("the kernel does not know the flag '{skipped}' and skips it")
         };
@@ -135,7 +137,7 @@ fn set_apart(value: &str, target: &Target) -> Option<Wrong> {
         Ok(set) if set.is_empty() => Some(Wrong::rejected("it names no CPU; the kernel drops the whole word", SOURCE)),
         Ok(set) if target.possible.as_ref().is_some_and(|possible| possible.is_subset(&set)) => Some(Wrong {
             verdict: Clamped,
-            ..Wrong::rejected("it names every CPU; the kernel takes the boot CPU out again", SOURCE)
+            ..Wrong::rejected("it names every CPU; the kernel removes the boot CPU again", SOURCE)
         }),
         Ok(_) => None,
     }
@@ -146,7 +148,7 @@ fn with_boot_cpu(value: &str, target: &Target) -> Option<Wrong> {
     has_boot_cpu.then(|| Wrong {
         verdict: Clamped,
         ..Wrong::rejected(
-            "CPU 0 is in it; where that is the boot CPU, kernels that can suspend take it out again",
+            "it contains CPU 0; if that is the boot CPU, kernels that can suspend remove it again",
             "kernel/time/tick-sched.c: tick_nohz_init",
         )
     })
@@ -209,7 +211,7 @@ fn clocksource(value: &str, target: &Target) -> Option<Wrong> {
     let is_wrong = value == "tsc" && target.arch == Arch::Arm64;
     is_wrong.then(|| Wrong {
         verdict: Inert,
-        why: "no arm64 machine has a clock source of that name; the kernel goes on with its own choice".to_owned(),
+        why: "no arm64 machine has a clock source of that name; the kernel uses its own choice".to_owned(),
         instead: Some("clocksource=arch_sys_counter".to_owned()),
         source: "kernel drivers/clocksource/arm_arch_timer.c, kernel/time/clocksource.c",
     })

@@ -72,7 +72,7 @@ pub struct Wanted {
 
 #[derive(Debug, Error)]
 pub enum InspectError {
-    #[error("no process has the number {0}; list processes with ps -e")]
+    #[error("no process has the id {0}; list processes with ps -e")]
     NoProcess(u32),
     #[error("no running program is called {0:?}; list programs with ps -e")]
     NoName(String),

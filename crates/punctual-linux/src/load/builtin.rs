@@ -33,7 +33,8 @@ pub const ALL: &[Load] = &[
     },
     Load {
         name: "cache",
-        stresses: "The last-level cache: random changes over about its whole size, so that others find their lines gone.",
+        stresses: "The last-level cache: random changes over about its whole size, which evict the lines of other \
+            programs.",
         unit: "cache lines changed",
         needs_dir: false,
         run: cache,
@@ -103,7 +104,7 @@ pub const ALL: &[Load] = &[
     },
     Load {
         name: "syscall",
-        stresses: "Entering and leaving the kernel: the cheapest calls there are, without pause.",
+        stresses: "Entering and leaving the kernel: the cheapest system calls, without pause.",
         unit: "system calls",
         needs_dir: false,
         run: syscall,

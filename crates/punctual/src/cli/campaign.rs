@@ -7,10 +7,10 @@ use std::path::PathBuf;
 #[derive(Args, Clone, Debug)]
 #[allow(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 pub struct CampaignArgs {
-    /// Campaign file to carry out; examples/campaigns has some
+    /// Campaign file to run; examples/campaigns has some
     #[arg(value_name = "FILE", required_unless_present = "resume", conflicts_with = "resume")]
     pub file: Option<PathBuf>,
-    /// Divide all lengths by this factor, to see whether a campaign runs to its end
+    /// Divide all durations by this factor, to see whether a campaign runs to its end
     #[arg(long, value_name = "FACTOR", default_value = "1", value_parser = parse_factor)]
     pub shorten: f64,
     /// Folder to make for the campaign and its recordings [default: punctual-campaign-DATE-TIME, with boots below /var/lib]

@@ -13,8 +13,8 @@ use std::path::PathBuf;
 #[allow(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]
 pub struct CompareArgs {
     /// Recordings, or results of other programs; each is compared with the first of them, or with --baseline. --from,
-    /// --unit and --period are for files that do not say themselves what they are [default: the two newest recordings
-    /// of this folder]
+    /// --unit and --period are for files that do not state their format, unit or period [default: the two newest
+    /// recordings of this folder]
     #[arg(value_name = "RECORDING")]
     pub recordings: Vec<PathBuf>,
     #[command(flatten)]
@@ -24,8 +24,8 @@ pub struct CompareArgs {
     /// Compare all of them with this recording
     #[arg(long, value_name = "FILE")]
     pub baseline: Option<PathBuf>,
-    /// Several recordings of the first side, compared with those of --b: how much the runs of one side differ tells how
-    /// sure a difference is
+    /// Several recordings of the first side, compared with those of --b: how much the runs of one side differ
+    /// determines how certain a difference is
     #[arg(long, value_name = "FILES", num_args = 1.., requires = "b", conflicts_with_all = ["recordings", "baseline"])]
     pub a: Vec<PathBuf>,
     /// Several recordings of the second side
@@ -39,13 +39,13 @@ pub struct CompareArgs {
     /// Count activations later than this as misses [default: the budget of the recordings]
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     pub budget: Option<Nanos>,
-    /// Compare what should not be compared; the result says so
+    /// Compare recordings that should not be compared; the result says so
     #[arg(long)]
     pub anyway: bool,
-    /// Decide also for files without the order of their values, as if the values were independent
+    /// Also give a verdict for files that do not contain the order of their values, as if the values were independent
     #[arg(long)]
     pub as_if_independent: bool,
-    /// Exit with 2 when a comparison ends like this
+    /// Exit with 2 if a comparison has this result
     #[arg(long, value_enum, value_name = "LEVEL")]
     pub fail_on: Option<CompareLevel>,
     /// Print every number, group and difference

@@ -13,7 +13,7 @@ pub struct ExplainArgs {
     pub recording: Option<PathBuf>,
     #[command(flatten)]
     pub day: DayArgs,
-    /// Print everything: all causes with the knobs that bear on them, more of the worst activations, and the method;
+    /// Print everything: all causes with the knobs that affect them, more of the worst activations, and the method;
     /// with --json all windows, some megabytes for a long recording
     #[arg(long, conflicts_with_all = ["spike", "brief"])]
     pub full: bool,

@@ -11,7 +11,7 @@ use std::path::PathBuf;
 pub enum FleetCommand {
     /// Run a command of punctual on many hosts by ssh, and fetch what it writes
     Run(FleetRunArgs),
-    /// Pack the recordings and audits of many machines into tables that engines of SQL read
+    /// Pack the recordings and audits of many machines into tables that SQL engines can read
     Pack(PackArgs),
     /// Ask the packed tables a question, by DuckDB: which machines are bad, what they share, what brought it
     Ask(AskArgs),
@@ -19,17 +19,17 @@ pub enum FleetCommand {
 
 #[derive(Args, Clone, Debug)]
 pub struct FleetRunArgs {
-    /// List of hosts: on each line one, as ssh takes it; what follows a # is left out
+    /// List of hosts: one on each line, in a form that ssh accepts; text after a # is ignored
     #[arg(long, value_name = "FILE")]
     pub hosts: PathBuf,
     /// Folder of the results; with the folder of an earlier run, only hosts without a result are tried
     /// [default: punctual-fleet-DATE-TIME]
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
-    /// Hosts at the same time
+    /// Number of hosts that work at the same time
     #[arg(long, value_name = "N", default_value = "20", value_parser = clap::value_parser!(u16).range(1..=1000))]
     pub at_once: u16,
-    /// Longest time for the command on one host; then it is ended there [default: no limit]
+    /// Longest time for the command on one host, after which it is ended [default: no limit]
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     pub time_limit: Option<Nanos>,
     /// Longest time for reaching a host
@@ -41,7 +41,7 @@ pub struct FleetRunArgs {
     /// Name or path of punctual on the hosts
     #[arg(long, value_name = "PATH", default_value = "punctual", conflicts_with = "bring")]
     pub program: String,
-    /// Bring this static program along and leave nothing there; once for each architecture among the hosts
+    /// Copy this static program to the hosts and remove it afterwards; once for each architecture among the hosts
     #[arg(long, value_name = "FILE")]
     pub bring: Vec<PathBuf>,
     /// Run the command by sudo, which must not ask for a password

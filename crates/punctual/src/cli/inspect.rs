@@ -12,35 +12,35 @@ use std::path::PathBuf;
 #[derive(Args, Clone, Debug)]
 #[allow(clippy::struct_excessive_bools, reason = "each is an option of the command line")]
 pub struct InspectArgs {
-    /// The running program: the number of its process, its name, or its service, as in loop.service
+    /// The running program: its process id, its name, or its systemd service, as in loop.service
     #[arg(value_name = "PROGRAM", required_unless_present = "command")]
     pub program: Option<String>,
     /// A program to start and to inspect, with its arguments; its output goes to standard error, and it is ended
     /// together with the processes that it started
     #[arg(value_name = "COMMAND", last = true, conflicts_with = "program")]
     pub command: Vec<OsString>,
-    /// Observe also the processes that PROGRAM has started or starts; those of a COMMAND always are
+    /// Also observe the processes that PROGRAM has started or will start; those of a COMMAND are always observed
     #[arg(long, conflicts_with = "command")]
     pub children: bool,
-    /// Report only this thread, by its number or its name
+    /// Report only this thread, given by its id or its name
     #[arg(long, value_name = "THREAD")]
     pub thread: Option<String>,
-    /// How long to observe; a COMMAND that still runs is then ended
+    /// How long to observe; a COMMAND that still runs after this time is ended
     #[arg(long, value_name = "TIME", value_parser = parse_duration, default_value = "10s")]
     pub duration: Nanos,
-    /// Show what is known while the program is observed, on the whole terminal
+    /// Show the results so far while the program is observed, on the whole terminal
     #[arg(long)]
     pub live: bool,
     /// Largest latency you can live with; releases above it are counted
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     pub budget: Option<Nanos>,
-    /// Exit with 2 if a cycle has one of these: alloc, fault, syscall, lock, late=TIME; with 3 if that was not seen
+    /// Exit with 2 if a cycle has one of these: alloc, fault, syscall, lock, late=TIME; with 3 if this could not be observed
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = parse_fail_on)]
     pub fail_on: Vec<FailOn>,
-    /// Write JUnit XML to this file, for CI: one case for each thing of --fail-on in each thread
+    /// Write JUnit XML to this file, for CI: one case for each condition of --fail-on in each thread
     #[arg(long, value_name = "PATH", requires = "fail_on")]
     pub junit: Option<PathBuf>,
-    /// Write SARIF 2.1.0 to this file, for tools of code review: what is in the cycles, with the line of the source
+    /// Write SARIF 2.1.0 to this file, for code-review tools: the operations in the cycles, with their source lines
     #[arg(long, value_name = "PATH")]
     pub sarif: Option<PathBuf>,
     /// Write an HTML page with all of it, and pictures of late cycles
@@ -50,21 +50,21 @@ pub struct InspectArgs {
     /// it waited again
     #[arg(long, value_name = "PATH", conflicts_with = "no_trace")]
     pub cycles: Option<PathBuf>,
-    /// Largest share of one CPU that looking may take; where it would take more after its first seconds, it looks at less,
-    /// and says what
+    /// Largest share of one CPU that the observation may use; if it uses more after its first seconds, it observes
+    /// less, and says what it gives up
     #[arg(long, value_name = "PERCENT", default_value = "5", value_parser = parse_percent)]
     pub cost: f64,
     /// Do not look for what makes cycles late, which records what else runs on the CPUs of the program
     #[arg(long)]
     pub no_causes: bool,
-    /// Do not probe the allocator of the program, which is a breakpoint in its memory at malloc and the like, as long as
-    /// that takes less than a hundredth of the time
+    /// Do not probe the allocator of the program. Such a probe is a breakpoint in the program's memory at malloc and
+    /// similar functions, and is removed if it takes more than a hundredth of the time
     #[arg(long)]
     pub no_allocations: bool,
     /// Do not use the kernel's trace, only counters
     #[arg(long)]
     pub no_trace: bool,
-    /// Use only this engine, and fail where it cannot be used; otherwise the first of these that can
+    /// Use only this engine, and fail if it cannot be used; without this option, the first one that can be used
     #[arg(long, value_name = "ENGINE", conflicts_with = "no_trace", value_parser = one_of(TRACE_ENGINES))]
     pub engine: Option<Engine>,
     /// Say what would be observed and how, and do nothing

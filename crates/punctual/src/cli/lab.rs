@@ -17,7 +17,7 @@ pub struct LabArgs {
 pub enum LabVerb {
     /// Measure several kernels under the same loads, and show them side by side
     Compare(LabCompareArgs),
-    /// Hold a kernel against an earlier one, for CI: exits with 2 if it is worse
+    /// Compare a kernel with an earlier one, for CI: exits with 2 if it is worse
     Gate(LabGateArgs),
     /// Find the version, the word of the command line, or the option of the configuration that made a kernel worse
     Bisect(LabBisectArgs),
@@ -35,10 +35,10 @@ pub struct LabCompareArgs {
     pub kernel: Vec<Kernels>,
     #[command(flatten)]
     pub guest: GuestArgs,
-    /// Number of measurements of each kernel, each with a seed of its own; fewer than 3 decide little
+    /// Number of measurements of each kernel, each with a seed of its own; fewer than 3 show little
     #[arg(long, value_name = "N", default_value = "5", value_parser = clap::value_parser!(u64).range(1..=1000))]
     pub seeds: u64,
-    /// Several CPUs and the host's time, to see that everything works; the numbers are no measure of a kernel
+    /// Use several CPUs and the host's time, to see that everything works; the numbers say nothing about a kernel
     #[arg(long)]
     pub real: bool,
     /// Changes smaller than this share count as neither better nor worse
@@ -108,7 +108,7 @@ pub struct LabGateArgs {
     /// The kernel to judge, named as for compare
     #[arg(long, value_name = "KERNEL", value_parser = parse_kernel, required_unless_present = "build")]
     pub kernel: Option<Choice>,
-    /// Options that the kernel must have been built with, as lines of a configuration; a kernel that has them otherwise is
+    /// Options that the kernel must have been built with, as lines of a configuration; a kernel with other values is
     /// refused. With --build, the configuration to build
     #[arg(long, value_name = "FILE")]
     pub config: Option<PathBuf>,
@@ -116,10 +116,10 @@ pub struct LabGateArgs {
     /// image
     #[arg(long, value_name = "COMMAND", requires = "config", conflicts_with = "kernel")]
     pub build: Option<String>,
-    /// Hold it against the kernel in this file, written by --save; load, period, duration and memory are those of the file
+    /// Compare it with the kernel in this file, which --save has written; load, period, duration and memory are those of the file
     #[arg(long, value_name = "FILE", required_unless_present = "save")]
     pub baseline: Option<PathBuf>,
-    /// Write the measurements of this kernel to a file that later kernels are held against
+    /// Write the measurements of this kernel to a file with which later kernels are compared
     #[arg(long, value_name = "FILE", conflicts_with = "baseline")]
     pub save: Option<PathBuf>,
     #[command(flatten)]
@@ -168,7 +168,7 @@ pub struct LabBisectArgs {
     /// Number of measurements of each kernel, each with a seed of its own
     #[arg(long, value_name = "N", default_value = "3", value_parser = clap::value_parser!(u64).range(1..=1000))]
     pub seeds: u64,
-    /// Good and bad must differ by more than this share
+    /// The good and the bad kernel must differ by more than this share
     #[arg(long, value_name = "PERCENT", default_value = "10", value_parser = parse_percent)]
     pub margin: f64,
     #[command(flatten)]

@@ -23,8 +23,8 @@ pub struct MergeArgs {
 /// Options for continuing a recording by `punctual measure`.
 #[derive(Args, Clone, Debug)]
 pub struct ResumeArgs {
-    /// Continue this recording, in the same boot and by its own scenario: append what was left to measure, or as much
-    /// more as --duration or --activations say
+    /// Continue this recording, in the same boot and with its own scenario: append the part that was left to measure,
+    /// or as much as --duration or --activations say
     #[arg(
         long,
         value_name = "FILE",
@@ -39,7 +39,7 @@ pub struct ResumeArgs {
 /// Selects one day of a watch.
 #[derive(Args, Clone, Copy, Debug)]
 pub struct DayArgs {
-    /// Of the folder of a watch, show this day: its number, or its date in UTC as in 2026-11-22
+    /// For the folder of a watch, show this day: its number, or its date in UTC as in 2026-11-22
     #[arg(long, value_name = "DAY", value_parser = parse_day)]
     pub day: Option<WhichDay>,
 }

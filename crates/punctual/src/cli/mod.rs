@@ -114,7 +114,7 @@ pub enum Command {
     /// List what on this machine stands in the way of real time
     #[cfg_attr(not(feature = "every-verb"), command(skip))]
     Audit(AuditArgs),
-    /// Tell what the kernel makes of each word of a command line
+    /// Say how the kernel treats each word of a command line
     #[cfg_attr(not(feature = "every-verb"), command(skip))]
     Lint(LintArgs),
     /// Plan what to change on this machine, and change it: journalled, read back, reversible
@@ -137,7 +137,7 @@ pub enum Command {
     /// Observe a running program: its periodic threads, what is in their cycles, how they are set up
     #[cfg_attr(not(feature = "every-verb"), command(skip))]
     Inspect(InspectArgs),
-    /// Measure for months beside other work, into a store of bounded size
+    /// Measure for months while other work runs, into a folder of bounded size
     #[cfg_attr(not(feature = "every-verb"), command(skip))]
     Watch(Box<WatchArgs>),
     /// Write a recording, or another program's result, in another program's format
@@ -146,7 +146,7 @@ pub enum Command {
     /// Show the report of a recording, or of another program's result
     #[cfg_attr(not(feature = "every-verb"), command(about = "Show the report of a recording"))]
     Report(ReportArgs),
-    /// Compare recordings with a first one: better or worse, and how sure that is
+    /// Compare recordings with a first one: better or worse, and how certain that is
     #[cfg_attr(not(feature = "every-verb"), command(skip))]
     Compare(Box<CompareArgs>),
     /// Find where a series of runs shifted or drifts, and what else changed there
@@ -155,7 +155,7 @@ pub enum Command {
     /// Try knobs one at a time, measure each, and tell which help here; everything is put back
     #[cfg_attr(not(feature = "every-verb"), command(skip))]
     Optimize(Box<OptimizeArgs>),
-    /// Carry out a written-down experiment: its cells in turn, across boots if need be, on one page with what was published
+    /// Run an experiment that is described in a file: measure its cells in turn, with reboots if necessary, and put all results on one page with published numbers
     #[cfg_attr(not(feature = "every-verb"), command(skip))]
     Campaign(CampaignArgs),
     /// Write a result, with what the machine looks like, into one masked file that can be shown to anybody
@@ -164,14 +164,14 @@ pub enum Command {
     /// Write this machine into one readable file, to be audited elsewhere or shown in a bug report
     #[cfg_attr(not(feature = "every-verb"), command(skip))]
     Snapshot(SnapshotArgs),
-    /// Many machines: run a command on all of them, pack what they measured, ask what the bad ones share
+    /// Many machines: run a command on all of them, pack their results, and find out what the bad machines share
     #[cfg_attr(feature = "every-verb", command(subcommand))]
     #[cfg_attr(not(feature = "every-verb"), command(skip))]
     Fleet(FleetCommand),
-    /// Try to break what the kernel promises: registers over switches, locks, memory, timers
+    /// Try to break the kernel's promises about registers, locks, memory and timers
     #[cfg_attr(not(feature = "every-verb"), command(skip))]
     Torture(TortureArgs),
-    /// Measure kernels in emulated machines, where time counts instructions and nothing of this machine is in it
+    /// Measure kernels in emulated machines, where time counts instructions and this machine has no influence on the numbers
     #[cfg_attr(not(feature = "every-verb"), command(skip))]
     Lab(LabArgs),
     /// Install man pages where `man` finds them
@@ -211,7 +211,7 @@ pub enum Command {
 
 #[derive(Args, Clone, Copy, Debug)]
 pub struct InstallArgs {
-    /// Write the files: for all users as root, else for this user
+    /// Write the files: for all users if run as root, otherwise for this user
     #[arg(long, required = true)]
     pub install: bool,
     #[command(flatten)]
@@ -222,10 +222,10 @@ pub struct InstallArgs {
 pub struct AuditArgs {
     #[command(flatten)]
     pub need: NeedArgs,
-    /// CPUs for the real-time work, for example 2-3 [default: the isolated ones, or else all]
+    /// CPUs for the real-time work, for example 2-3 [default: the isolated CPUs, or all if none is isolated]
     #[arg(long, value_name = "LIST", value_parser = parse_cpus)]
     pub cpus: Option<CpuSet>,
-    /// Time between releases, where it is known
+    /// Time between releases, if it is known
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     pub period: Option<Nanos>,
     /// Largest latency you can live with; findings that matter only for smaller budgets are excused
@@ -239,12 +239,12 @@ pub struct AuditArgs {
     /// Also list what is good or does not apply; with --sarif, also what is not bad
     #[arg(long, conflicts_with_all = ["explain", "diff"])]
     pub all: bool,
-    /// Exit with 2 when a finding is at least this bad; with --diff, when one that got worse is
+    /// Exit with 2 if a finding is at least this bad; with --diff, if a finding that became worse is
     #[arg(long, value_name = "LEVEL", value_parser = one_of(FINDING_LEVELS))]
     pub fail_on: Option<Severity>,
     #[command(flatten)]
     pub which: MachineArgs,
-    /// Show what differs between two captured machines, or one and this machine; prints nothing if nothing differs
+    /// Show the differences between two captured machines, or between one and this machine; prints nothing if nothing differs
     #[arg(
         long,
         value_names = ["A", "B"],
@@ -296,7 +296,7 @@ pub struct AuditForm {
 
 #[derive(Args, Clone, Debug)]
 pub struct LintArgs {
-    /// Line to judge, or - to read it from standard input [default: this machine's]
+    /// Command line to judge, or - to read it from standard input [default: that of this machine]
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     pub cmdline: Option<OsString>,
     /// Version of the kernel that reads the line, for example 6.12 [default: this machine's]
@@ -308,12 +308,12 @@ pub struct LintArgs {
     /// Architecture of that kernel [default: this machine's]
     #[arg(long, value_parser = one_of(ARCHES))]
     pub arch: Option<Arch>,
-    /// Number of CPUs of the machine that boots with the line [default: this machine's, or unknown for another's line]
+    /// Number of CPUs of the machine that boots with the line [default: that of this machine, or unknown for the line of another machine]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(CPU_LIMIT)))]
     pub cpus: Option<u32>,
     #[command(flatten)]
     pub which: MachineArgs,
-    /// Judge the line in a file: one of its own (cmdline.txt) or a boot loader's (default/grub, extlinux.conf)
+    /// Judge the line in a file that contains only the line (cmdline.txt), or in a boot loader's file (default/grub, extlinux.conf)
     #[arg(long, value_name = "FILE", conflicts_with_all = ["cmdline", "MachineArgs"])]
     pub file: Option<PathBuf>,
     /// Judge for the kernel in a boot image (vmlinuz), by the words that it was built with
@@ -322,7 +322,7 @@ pub struct LintArgs {
     /// Print one JSON document
     #[arg(long)]
     pub json: bool,
-    /// Print SARIF, for tools of code review
+    /// Print SARIF, for code-review tools
     #[arg(long, conflicts_with_all = ["json", "brief"])]
     pub sarif: bool,
     #[command(flatten)]
@@ -337,7 +337,7 @@ pub struct LintArgs {
 pub enum LintLevel {
     /// Words that are harmful, unknown or have a value that is refused
     Fail,
-    /// Also words that do nothing, are changed, or do something else than commonly believed
+    /// Also words that have no effect, have another value than was written, or do something else than commonly believed
     Warn,
 }
 
@@ -360,7 +360,7 @@ pub struct CheckArgs {
     /// How long to measure; looking for causes takes a quarter of it in addition [default: 30s]
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     pub duration: Option<Nanos>,
-    /// Do not measure: tell what of punctual works here, and what to install or to grant for the rest
+    /// Do not measure: say which functions of punctual work here, and what to install or to grant for the others
     #[arg(long, conflicts_with_all = ["period", "budget", "cpus", "priority", "duration", "load", "wait_quiet", "out", "junit", "fail_on"])]
     pub why_not: bool,
     /// Do not look for causes in a second, traced pass
@@ -370,10 +370,10 @@ pub struct CheckArgs {
     /// idle:1,cpu+memory+io-write+switch+net:2]
     #[arg(long, value_name = "NAMES", value_parser = parse_loads)]
     pub load: Option<Loads>,
-    /// Wait up to this time for other programs to go quiet before an idle phase is measured
+    /// Wait up to this time until other programs are idle before an idle phase is measured
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     pub wait_quiet: Option<Nanos>,
-    /// Recording to write; the HTML report goes beside it [default: punctual-DATE-TIME.punctual]
+    /// Recording to write; the HTML report is written next to it [default: punctual-DATE-TIME.punctual]
     #[arg(long, value_name = "PATH")]
     pub out: Option<PathBuf>,
     /// Write JUnit XML to this file, for CI: one case for each CPU
@@ -405,7 +405,7 @@ pub struct Quiet {
 /// How much of a result is printed.
 #[derive(Args, Clone, Copy, Debug, Default)]
 pub struct Form {
-    /// Print everything there is to tell, the answer last
+    /// Print the whole report, with the answer last
     #[arg(long, conflicts_with_all = ["brief", "json"])]
     pub full: bool,
     /// Print one line and no progress, for scripts and CI logs
@@ -421,7 +421,7 @@ pub struct Form {
 pub struct MeasureArgs {
     #[command(flatten)]
     pub need: NeedArgs,
-    /// CPUs to measure; leave one out for our helpers, or the run is not trusted [default: every CPU this process may use]
+    /// CPUs to measure; leave one out for punctual's own helper threads, or the run is not trusted [default: every CPU this process may use]
     #[arg(long, value_name = "LIST", value_parser = parse_cpus)]
     pub cpus: Option<CpuSet>,
     /// Time between releases: one for all, or by CPU as in 0=1ms,1=500us [default: 1ms; 50ms with nanosleep]
@@ -439,10 +439,10 @@ pub struct MeasureArgs {
     /// How the threads wait; on EVL absolute, on Cobalt absolute or timerfd (a timer file of its own)
     #[arg(long, default_value = "absolute", value_parser = one_of(MECHANISMS))]
     pub mechanism: Mechanism,
-    /// With rpmsg and shm: where the other side is reached, as /dev/rpmsg0, or as PATH@OFFSET in bytes for memory
+    /// With rpmsg and shm: device file or memory of the other side, such as /dev/rpmsg0, or PATH@OFFSET in bytes for memory
     #[arg(long, value_name = "PATH", conflicts_with = "suite")]
     pub endpoint: Option<Endpoint>,
-    /// The clock on which the releases lie and from which latency is read: realtime, tai, aux:0 to aux:7, or a PTP device
+    /// The clock whose times the releases are, and by which latency is measured: realtime, tai, aux:0 to aux:7, or a PTP device
     /// such as /dev/ptp0
     #[arg(long, value_name = "CLOCK", default_value = "monotonic", value_parser = parse_clock, conflicts_with = "suite")]
     pub clock: ClockWish,
@@ -460,19 +460,19 @@ pub struct MeasureArgs {
     /// With one real-time core: where the clock is read after a release
     #[arg(long, value_name = "CONTEXT", default_value = "user", value_parser = one_of(CONTEXTS))]
     pub context: CoreContext,
-    /// With a real-time core: by how much its timers fire early, to make up for the way to the thread
+    /// With a real-time core: by how much its timers fire early, to compensate for the time from the timer to the thread
     #[arg(long, value_name = "HOW", default_value = "leave", value_parser = one_of(GRAVITIES))]
     pub gravity: GravityWish,
     /// With two kernels: number of rounds, each with one stretch on either kernel
     #[arg(long, value_name = "N", default_value = "12", value_parser = clap::value_parser!(u32).range(2..=1000))]
     pub rounds: u32,
-    /// Where on the clock the releases lie
+    /// Phase of the releases on the clock
     #[arg(long, value_enum, default_value_t = PhaseName::Auto)]
     pub phase: PhaseName,
     /// Seed of --phase random
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,
-    /// What runs before statistics begin: a time, or a number of activations
+    /// Warm-up before statistics begin: a time, or a number of activations
     #[arg(long, value_name = "AMOUNT", default_value = "500ms", value_parser = parse_amount)]
     pub warm_up: Amount,
     /// How long to measure [default: 30s]
@@ -496,10 +496,10 @@ pub struct MeasureArgs {
     /// CPUs the loads run on [default: every CPU that is not isolated]
     #[arg(long, value_name = "LIST", value_parser = parse_cpus)]
     pub load_cpus: Option<CpuSet>,
-    /// Directory for the files of I/O loads [default: where the recording goes]
+    /// Directory for the files of I/O loads [default: the folder of the recording]
     #[arg(long, value_name = "DIR")]
     pub load_dir: Option<PathBuf>,
-    /// List the loads there are
+    /// List the available loads
     #[arg(long)]
     pub list_loads: bool,
     /// Run a published suite instead of a scenario of your own
@@ -509,7 +509,7 @@ pub struct MeasureArgs {
     pub explain: TraceArgs,
     #[command(flatten)]
     pub resume: ResumeArgs,
-    /// Wait up to this time for other programs to go quiet before an idle phase is measured
+    /// Wait up to this time until other programs are idle before an idle phase is measured
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     pub wait_quiet: Option<Nanos>,
     /// Recording to write [default: punctual-DATE-TIME.punctual]
@@ -544,17 +544,17 @@ pub struct TraceArgs {
     /// Look for causes of late activations during the run; punctual explain shows them
     #[arg(long)]
     pub explain: bool,
-    /// Activations with more latency than this are late [default: more than 99.9 % of the run so far]
+    /// Activations with more latency than this are late [default: the latency that 99.9 % of the run so far did not exceed]
     #[arg(long, value_name = "TIME", value_parser = parse_duration, requires = "explain")]
     pub explain_threshold: Option<Nanos>,
     /// Keep what the kernel did around at most this number of activations
     #[arg(long, value_name = "N", default_value_t = 2000, value_parser = clap::value_parser!(u32).range(16..=100_000), requires = "explain")]
     pub windows: u32,
-    /// The kernel's trace buffer of each measured CPU, as in 16M [default: 32M, less where memory is short]
+    /// Size of the kernel's trace buffer for each measured CPU, as in 16M [default: 32M, less if memory is short]
     #[arg(long, value_name = "SIZE", value_parser = parse_trace_buffer, requires = "explain")]
     pub trace_buffer: Option<u64>,
-    /// How to look for causes: by the kernel's trace, alone or with the kernel's own noise tracer beside it, or by a
-    /// BPF program if this build has it
+    /// How to look for causes: by the kernel's trace, alone or together with the kernel's noise tracer, or by a BPF
+    /// program if this build has it
     #[arg(long, value_name = "ENGINE", requires = "explain", value_parser = one_of(ENGINES))]
     pub explain_engine: Option<EngineChoice>,
 }

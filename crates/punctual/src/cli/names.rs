@@ -19,7 +19,7 @@ pub fn one_of<T: Copy + Send + Sync>(words: &'static [Word<T>]) -> impl TypedVal
     let possible = words.iter().map(|Word(word, _, help)| PossibleValue::new(word).help(help).hide(help.is_empty()));
     PossibleValuesParser::new(possible).try_map(|typed| {
         let found = words.iter().find(|Word(word, ..)| *word == typed);
-        found.map(|Word(_, value, _)| *value).ok_or("it is none of the words")
+        found.map(|Word(_, value, _)| *value).ok_or("it is not one of the possible words")
     })
 }
 
@@ -57,9 +57,13 @@ pub const MECHANISMS: &[Word<Mechanism>] = &[
     Word("relative", Mechanism::Relative, "clock_nanosleep for the time left"),
     Word("timerfd", Mechanism::Timerfd, "timerfd and read"),
     Word("futex", Mechanism::Futex, "futex with a time-out"),
-    Word("hybrid", Mechanism::Hybrid, "Sleep to a little before the release, then poll the clock"),
+    Word("hybrid", Mechanism::Hybrid, "Sleep until shortly before the release, then poll the clock"),
     Word("spin", Mechanism::Spin, "Poll the clock; leaves one CPU free"),
-    Word("nanosleep", Mechanism::Nanosleep, "Sleep one period from wherever it is, as the suite of 2002 did"),
+    Word(
+        "nanosleep",
+        Mechanism::Nanosleep,
+        "Sleep for one period from the current time, as the published suite classic-2002 does",
+    ),
     Word(
         "rpmsg",
         Mechanism::RoundTrip(Channel::Rpmsg),
@@ -103,7 +107,7 @@ pub const CONTEXTS: &[Word<CoreContext>] = &[
 pub const GRAVITIES: &[Word<GravityWish>] = &[
     Word("leave", GravityWish::Leave, "Leave it as it is"),
     Word("tune", GravityWish::Tune, "Let the core's driver find it, which takes up to 80 s; lasts until the next boot"),
-    Word("reset", GravityWish::Reset, "Go back to what the kernel was built with"),
+    Word("reset", GravityWish::Reset, "Restore the value that the kernel was built with"),
 ];
 
 /// What is done about the gravity of a real-time core: by how much its timers fire early.
@@ -142,9 +146,13 @@ pub const TESTS: &[Word<Test>] = &[
 
 /// The order in which knobs are tried.
 pub const STRATEGIES: &[Word<Strategy>] = &[
-    Word("one-at-a-time", Strategy::OneAtATime, "Each alone, against the machine as it was"),
-    Word("screening", Strategy::Screening, "Many at once first, then the most promising each alone; for many knobs"),
-    Word("race", Strategy::Race, "Each alone; the less promising half goes, again and again"),
+    Word("one-at-a-time", Strategy::OneAtATime, "Each alone, compared with the unchanged machine"),
+    Word(
+        "screening",
+        Strategy::Screening,
+        "Many at once first, then the most promising ones each alone; for many knobs",
+    ),
+    Word("race", Strategy::Race, "Each alone; the less promising half is dropped, again and again"),
 ];
 
 /// What can be printed alone, for people who build images.
@@ -167,6 +175,10 @@ pub const ARTEFACTS: &[Word<Printed>] = &[
     Word("tmpfiles", Printed::Lasting(Artefact::Tmpfiles), "A file of /etc/tmpfiles.d"),
     Word("systemd", Printed::Lasting(Artefact::Systemd), "Units and drop-ins of systemd"),
     Word("kconfig", Printed::Kconfig, "A fragment of the kernel's configuration"),
-    Word("resctrl", Printed::Resctrl, "Groups of resctrl that share out the caches"),
-    Word("rk3568-l3", Printed::Rk3568L3, "The word of Rockchip's RK3568 loader that shares out its L3 cache"),
+    Word("resctrl", Printed::Resctrl, "Groups of resctrl that divide the caches"),
+    Word(
+        "rk3568-l3",
+        Printed::Rk3568L3,
+        "The parameter word of Rockchip's RK3568 boot loader that divides its L3 cache",
+    ),
 ];

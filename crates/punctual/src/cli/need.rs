@@ -34,7 +34,7 @@ impl TypedValueParser for ProfileName {
         let presets = presets::ALL.iter().map(|preset| PossibleValue::new(preset.name).help(preset.about));
         let kinds = [
             PossibleValue::new("periodic").help("A loop that blocks until its next release"),
-            PossibleValue::new("poll").help("A thread that never gives its CPU up"),
+            PossibleValue::new("poll").help("A thread that polls and never gives up its CPU"),
         ];
         Some(Box::new(presets.chain(kinds.into_iter().filter(|_| self.with_kinds))))
     }
@@ -54,7 +54,7 @@ pub struct InitArgs {
     /// CPUs for the real-time work, for example 2-3
     #[arg(long, value_name = "LIST", value_parser = super::value::parse_cpus)]
     pub cpus: Option<punctual_facts::cpu_set::CpuSet>,
-    /// Ask nothing; what is not given is left to the profile
+    /// Ask no questions; values that are not given are left to the profile
     #[arg(long, short)]
     pub yes: bool,
     /// File to write

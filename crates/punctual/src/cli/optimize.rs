@@ -42,19 +42,19 @@ pub struct OptimizeArgs {
     /// Time for the whole campaign
     #[arg(long, value_name = "TIME", default_value = "30m", value_parser = parse_duration)]
     pub time: Nanos,
-    /// Knobs to try; script:/PATH is a program of yours that is called with `on` and `off` [default: what tune would change now]
+    /// Knobs to try; script:/PATH is your own program, which is called with `on` and `off` [default: those that tune would change now]
     #[arg(long, value_name = "IDS", value_delimiter = ',')]
     pub knobs: Vec<String>,
     /// How the knobs are tried
     #[arg(long, default_value = "one-at-a-time", value_parser = one_of(STRATEGIES))]
     pub strategy: Strategy,
-    /// Try knobs that take a boot: each measurement has a boot of its own, after which the campaign goes on by itself
+    /// Try knobs that need a reboot: the machine is rebooted for each measurement, and the campaign then continues by itself
     #[arg(long)]
     pub boots: bool,
     /// With --boots: the time a machine must have been up before a boot is measured
     #[arg(long, value_name = "TIME", default_value = "30s", value_parser = parse_duration)]
     pub settle: Nanos,
-    /// Length of one measurement; many short ones tell more than few long ones
+    /// Length of one measurement; many short measurements are better than few long ones
     #[arg(long, value_name = "TIME", default_value = "5s", value_parser = parse_duration)]
     pub run: Nanos,
     /// Load to measure under, loads joined by +, phases by commas [default: the profile's, or none]

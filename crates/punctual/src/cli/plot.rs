@@ -12,7 +12,7 @@ pub struct PlotArgs {
     /// Which chart
     #[arg(long, value_enum, value_name = "CHART", default_value_t = ChartName::Histogram, requires = "plot")]
     pub chart: ChartName,
-    /// Draw another result over it; can be given several times
+    /// Draw another result into the same chart; can be given several times
     #[arg(long, value_name = "RESULT", requires = "plot")]
     pub with: Vec<PathBuf>,
 }

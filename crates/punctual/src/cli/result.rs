@@ -35,15 +35,15 @@ pub struct ReportArgs {
 /// What the user states about a file of another program that does not state it.
 #[derive(Args, Clone, Copy, Debug)]
 pub struct ImportArgs {
-    /// Read the file as this format, whatever it looks like: cyclictest, rt-tests-json, rt-tests-pairs, xenomai,
+    /// Read the file in this format, without recognising it: cyclictest, rt-tests-json, rt-tests-pairs, xenomai,
     /// latmus, rtla, jitterdebugger, jitterdebugger-raw, oslat, queuelat, hwlatdetect, rteval, stress-ng, rt-app, hdr,
     /// hgrm, boards, timestamps, periods or latencies
     #[arg(long, value_name = "FORMAT", value_parser = parse_format)]
     pub from: Option<Format>,
-    /// Unit of the numbers, if the file does not say it: ns, us, ms or s
+    /// Unit of the numbers, if the file does not state it: ns, us, ms or s
     #[arg(long, value_parser = parse_unit)]
     pub unit: Option<Unit>,
-    /// Time between releases, if the file does not say it
+    /// Time between releases, if the file does not state it
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     pub period: Option<Nanos>,
 }
@@ -54,7 +54,7 @@ impl ImportArgs {
         if self.unit.is_some() || self.period.is_some() {
             let file = file.display();
             bail!(
-                "{file} is a recording of punctual, which says its unit and period itself: leave --unit and --period out"
+                "{file} is a recording of punctual, which contains its unit and period: leave --unit and --period out"
             );
         }
         Ok(())
@@ -82,7 +82,7 @@ pub struct ExportArgs {
     /// Name of the run in the table of --format parquet [default: the file's name]
     #[arg(long, value_name = "NAME")]
     pub run: Option<String>,
-    /// Name of the machine in that table [default: its name or model, if the file says it]
+    /// Name of the machine in that table [default: its name or model, if the file states it]
     #[arg(long, value_name = "NAME")]
     pub machine_name: Option<String>,
     #[command(flatten)]

@@ -12,10 +12,10 @@ pub struct ShareArgs {
     /// File to write [default: share-DATE-TIME.json]
     #[arg(long, short = 'o', value_name = "FILE", conflicts_with = "dry_run")]
     pub out: Option<PathBuf>,
-    /// What was measured on what, in one line [default: model and kernel]
+    /// What was measured on which machine, in one line [default: model and kernel]
     #[arg(long, value_name = "TEXT")]
     pub title: Option<String>,
-    /// What the machine did meanwhile, for the result of another program
+    /// Load of the machine during the measurement, for the result of another program
     #[arg(long, value_name = "TEXT")]
     pub load: Option<String>,
     /// Where the numbers were published, if they are not yours
@@ -27,7 +27,7 @@ pub struct ShareArgs {
     /// A fact about the machine that the result does not state, as in "model=RK3588 board"; may be given several times
     #[arg(long, value_name = "NAME=TEXT", value_parser = parse_fact)]
     pub fact: Vec<(String, String)>,
-    /// Something that speaks against the numbers; may be given several times
+    /// A doubt about the numbers; may be given several times
     #[arg(long, value_name = "TEXT")]
     pub doubt: Vec<String>,
     /// A snapshot of the machine that was measured [default: this machine, if the result is of it]
@@ -42,7 +42,7 @@ pub struct ShareArgs {
     /// Write without asking
     #[arg(long, short)]
     pub yes: bool,
-    /// Check files that others share instead: whether they are whole, and hold nothing private
+    /// Check files of others instead: whether they are complete and contain nothing private
     #[arg(long, value_name = "FILE", num_args = 1.., conflicts_with_all = ["result", "out", "title", "load", "published", "day", "fact", "doubt", "machine", "no_snapshot", "dry_run"])]
     pub check: Vec<PathBuf>,
     #[command(flatten)]

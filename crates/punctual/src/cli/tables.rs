@@ -16,7 +16,7 @@ pub struct PackArgs {
     /// Folder of the tables; what is packed there already is not packed again
     #[arg(long, short, value_name = "PATH")]
     pub out: PathBuf,
-    /// Write the names of machines into the tables; without this they are masked, and stand in PATH/private alone
+    /// Write the names of machines into the tables; without this option they are masked, and only PATH/private contains them
     #[arg(long)]
     pub names: bool,
     #[command(flatten)]
@@ -65,7 +65,7 @@ pub enum Question {
     Shared,
     /// The kernel or setting whose change made machines worse
     Brought,
-    /// What is different on a machine since it was good last
+    /// What differs on a machine since it was last good
     Changed,
     /// Exact percentiles of groups
     Percentiles,

@@ -17,7 +17,7 @@ pub struct TortureArgs {
     /// What is tested
     #[arg(value_name = "TEST", value_parser = one_of(TESTS))]
     pub test: Test,
-    /// CPUs to test; one CPU of the machine always has plain threads only [default: every CPU this process may use]
+    /// CPUs to test; one CPU of the machine always runs ordinary threads only [default: every CPU this process may use]
     #[arg(long, value_name = "LIST", value_parser = parse_cpus)]
     pub cpus: Option<CpuSet>,
     /// How long to test
@@ -29,10 +29,10 @@ pub struct TortureArgs {
     /// SCHED_FIFO priority of the first real-time thread, 1 to 95; no thread has a higher one
     #[arg(long, value_name = "N", default_value_t = PRIORITY)]
     pub priority: u8,
-    /// Spoil one register once, to see that switches or fpu notices it: the exit code must be 2
+    /// Spoil one register once, to check that switches or fpu notices it: the exit code must then be 2
     #[arg(long)]
     pub plant: bool,
-    /// First run the tests that Xenomai 3 (smokey) or Xenomai 4 (evl test) brings along, where they are installed
+    /// First run the tests of Xenomai 3 (smokey) or Xenomai 4 (evl test), if they are installed
     #[arg(long)]
     pub own_tests: bool,
     /// Directory for files of the load that heap runs [default: the current one]

@@ -16,7 +16,7 @@ pub struct TrendArgs {
     /// Number of false alarms that are accepted in a thousand runs
     #[arg(long, value_name = "N", default_value_t = 1.0)]
     pub false_alarms: f64,
-    /// Exit with 2 when the series ends like this
+    /// Exit with 2 if the series has this result
     #[arg(long, value_enum, value_name = "LEVEL", default_value_t = TrendLevel::Worse)]
     pub fail_on: TrendLevel,
     /// Write an HTML page with the runs over time to this file
@@ -37,7 +37,7 @@ pub struct TrendArgs {
 pub enum TrendLevel {
     /// A series that became worse
     Worse,
-    /// Also one that became better: something changed that nobody noticed
+    /// Also a series that became better, because something changed unnoticed
     Shift,
     /// None
     Never,

@@ -19,7 +19,7 @@ pub struct TuneArgs {
     pub cpus: Option<CpuSet>,
     #[command(flatten)]
     pub need: NeedArgs,
-    /// Time between releases, where it is known
+    /// Time between releases, if it is known
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     pub period: Option<Nanos>,
     /// Largest latency you can live with
@@ -37,10 +37,10 @@ pub struct TuneArgs {
     /// Network device that carries the real-time traffic
     #[arg(long, value_name = "NAME")]
     pub device: Option<String>,
-    /// Interrupts that stay where they are: numbers, or names as in /proc/interrupts
+    /// Interrupts that are not moved: numbers, or names as in /proc/interrupts
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub keep_irqs: Vec<String>,
-    /// Priority of the real-time work, with which priorities of the kernel's threads are compared
+    /// Priority of the real-time work, with which the priorities of the kernel's threads are compared
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=95))]
     pub priority: Option<u8>,
     /// Isolate by a cpuset partition at run time instead of isolcpus= at boot
@@ -58,13 +58,13 @@ pub struct TuneArgs {
     /// Do not ask for confirmation
     #[arg(long, short)]
     pub yes: bool,
-    /// Change only what holds until the next boot: no files, no boot loader
+    /// Make only changes that last until the next boot: no files, no boot loader
     #[arg(long)]
     pub until_reboot: bool,
     /// Put everything back unless `punctual status --confirm` comes within this time
     #[arg(long, value_name = "TIME", value_parser = parse_duration, conflicts_with_all = ["dry_run", "command", "MachineArgs"])]
     pub confirm_within: Option<Nanos>,
-    /// Let the check at boot make the new boot entry the default when everything is in force
+    /// Let the check at boot make the new boot entry the default if everything is in force
     #[arg(long)]
     pub confirm_at_boot: bool,
     /// Print one artefact alone, for people who build images
@@ -112,10 +112,10 @@ pub struct StatusArgs {
 
 #[derive(Args, Clone, Debug)]
 pub struct RevertArgs {
-    /// Put back what came after transaction N, which stays [default: everything]
+    /// Put back all transactions after transaction N, which is kept [default: everything]
     #[arg(long, value_name = "N")]
     pub to: Option<u32>,
-    /// Leave settings that somebody else has changed since as they are, and forget them
+    /// Leave settings that another program or person has changed since as they are, and forget them
     #[arg(long)]
     pub leave_conflicts: bool,
     #[command(flatten)]

@@ -61,7 +61,10 @@ pub fn parse_when(text: &str) -> Result<When, String> {
         return parse_lengths(into).map(When::IntoRun);
     }
     let wrong = |_| {
-        format!("'{text}' is no moment: write +1h30m for one of the run, or 2026-11-22T10:00 for one of the day (UTC)")
+        format!(
+            "'{text}' is not a time: write +1h30m for a time since the start of the run, or 2026-11-22T10:00 for a \
+            time of day (UTC)"
+        )
     };
     let utc = |at: jiff::civil::DateTime| at.to_zoned(jiff::tz::TimeZone::UTC).map(|zoned| zoned.timestamp());
     let stamp = text.parse::<jiff::Timestamp>().or_else(|_| text.parse::<jiff::civil::DateTime>().and_then(utc));

@@ -11,11 +11,11 @@ use std::path::PathBuf;
 #[derive(Args, Clone, Debug)]
 #[allow(clippy::struct_excessive_bools, reason = "each is an option of the command line")]
 pub struct WatchArgs {
-    /// Watch the threads of this running program instead of threads of punctual: the number of its process, its
-    /// name, or its systemd service, as in loop.service; a program that is restarted is found again
+    /// Watch the threads of this running program instead of threads of punctual. Name it by its process id, its name,
+    /// or its systemd service, as in loop.service; a program that is restarted is found again
     #[arg(value_name = "PROGRAM", conflicts_with_all = ["cpus", "period", "priority", "uninstall"])]
     pub program: Option<String>,
-    /// Watch only this thread of PROGRAM, by its number or its name
+    /// Watch only this thread of PROGRAM, given by its id or its name
     #[arg(long, value_name = "THREAD", requires = "program")]
     pub thread: Option<String>,
     /// If PROGRAM does not run yet, wait for it; --install implies this
@@ -26,30 +26,30 @@ pub struct WatchArgs {
     /// CPUs to watch, for example 2-3 [default: the isolated ones, or all but the first core]
     #[arg(long, value_name = "LIST", value_parser = parse_cpus)]
     pub cpus: Option<CpuSet>,
-    /// Time between releases; it becomes longer where the watch would cost too much [default: the profile's, or 1ms]
+    /// Time between releases; the watch makes it longer if it would cost too much [default: the profile's, or 1ms]
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     pub period: Option<Nanos>,
     /// Largest latency you can live with: activations beyond it are counted, and cause the actions of --on-late
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     pub budget: Option<Nanos>,
-    /// SCHED_FIFO priority, 1 to 95: that of the work whose latency is of interest [default: the profile's, or 90]
+    /// SCHED_FIFO priority, 1 to 95: choose that of the work whose latency you want to know [default: the profile's, or 90]
     #[arg(long, value_name = "N")]
     pub priority: Option<u8>,
-    /// Folder that keeps what was seen [default: /var/lib/punctual-watch as root, else ~/.local/state/punctual/watch]
+    /// Folder for the results [default: /var/lib/punctual-watch as root, else ~/.local/state/punctual/watch]
     #[arg(long, value_name = "DIR")]
     pub store: Option<PathBuf>,
     /// Largest size of that folder; when it is full, the oldest days lose detail
     #[arg(long, value_name = "SIZE", default_value = "64M", value_parser = parse_store_size)]
     pub keep: u64,
-    /// Largest share of one CPU, for each watched CPU or thread, that the watch may take; where it would take more, it
-    /// measures less, and says what
+    /// Largest share of one CPU, for each watched CPU or thread, that the watch may use; if it would use more, it
+    /// measures less, and says what it gives up
     #[arg(long, value_name = "PERCENT", default_value = "0.1", value_parser = parse_percent)]
     pub cost: f64,
     /// What to do after an activation beyond the budget: a command, or snapshot, stop, or signal=NAME,PID; may be given
     /// several times, and is done at most once in ten seconds
     #[arg(long, value_name = "ACTION", value_parser = parse_action, requires = "budget")]
     pub on_late: Vec<Action>,
-    /// Where Prometheus finds the figures: a loopback address as in 127.0.0.1:9464, unix:PATH, or file:PATH
+    /// Where Prometheus finds the metrics: a loopback address as in 127.0.0.1:9464, unix:PATH, or file:PATH
     #[arg(long, value_name = "PLACE", value_parser = parse_place)]
     pub metrics: Option<Place>,
     /// Do not record what the kernel does on the watched CPUs, so that late activations have no causes
@@ -61,7 +61,7 @@ pub struct WatchArgs {
     /// Write a systemd unit that watches with these options from now on, also after each boot, and start it
     #[arg(long, group = "unit", conflicts_with = "duration")]
     pub install: bool,
-    /// End the watch that --install began, and remove its unit; the store stays
+    /// End the watch that --install began, and remove its unit; the folder with the results is kept
     #[arg(long, group = "unit")]
     pub uninstall: bool,
     /// With --install or --uninstall, say what would be written and do nothing

@@ -62,7 +62,8 @@ pub fn adopt(contents: &Contents, source: &Source, is_untried_good: bool) -> Res
             "it cannot be tried here; punctual status --adopt-untried makes it the default all the same, where somebody \
              can reach the console"
         };
-        let sentence = format!("The new command line is not the default: this boot was not given it; {how}.");
+        let sentence =
+            format!("The new command line was not made the default, because this boot does not use it; {how}.");
         return Ok(Some(vec![Sentence::doubt(sentence)]));
     }
     let wanted = wanted(trial.keeps.iter().copied(), "");

@@ -95,7 +95,7 @@ fn keep_if_good(contents: &Contents, session: &Session, keeps: &[KeptSetting]) -
     let need = super::status::need_of(session)?;
     let rows = plan::standing(source.tree(), &source.machine, &need, &asked);
     if let Some(row) = rows.iter().find(|row| row.standing != Standing::InForce) {
-        render::say(&format!("The new command line is not kept: {} is {}.", row.what, row.standing.name()));
+        render::say(&format!("The new command line is not kept, because {} is {}.", row.what, row.standing.name()));
         return Ok(Exit::Doubtful);
     }
     let sentences = super::adopt::adopt(contents, &source, false)?.unwrap_or_default();

@@ -33,11 +33,10 @@ pub fn run(args: &ExplainArgs) -> Result<Exit> {
     let (recording, path) = &recording(args)?;
     let report = Report::of(recording);
     let name = path.display();
-    let untraced =
-        || format!("{name} holds nothing of causes; record them with punctual measure --explain (best as root)");
+    let untraced = || format!("{name} contains no causes; record them with punctual measure --explain (best as root)");
     let kept = report.causes.as_ref().with_context(untraced)?.spikes.len();
     if let Some(number) = args.spike.filter(|number| number.get() > kept) {
-        bail!("{name} has {kept} late activations to show, so --spike goes from 1 to {kept}; there is none {number}");
+        bail!("{name} has {kept} late activations, so --spike takes a number from 1 to {kept}, not {number}");
     }
     if args.html.is_some() && args.html == args.perfetto {
         bail!("--html and --perfetto cannot both be the same file: name two");

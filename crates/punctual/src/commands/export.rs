@@ -93,7 +93,7 @@ fn judged(recording: &Recording, budget: Option<Nanos>) -> ForeignRun {
     let may_pass = run.series.iter().any(|series| gate(&run, series, budget) == Gate::Held);
     if may_pass && report.verdict.due < DUE_WANTED {
         let due = units::counted(report.verdict.due, "release");
-        doubts.push(format!("only {due} came due, too few for a verdict"));
+        doubts.push(format!("only {due} came due, which is too few for a verdict"));
     }
     let idle = report.cpus.iter().filter(|cpu| cpu.row.ran == 0);
     doubts.extend(idle.map(|cpu| format!("CPU {} has no samples at all", cpu.cpu)));
@@ -118,7 +118,7 @@ fn write(args: &ExportArgs, text: &str) -> Result<()> {
 fn table(args: &ExportArgs, file: &ResultFile) -> Result<()> {
     use punctual_numbers::export::{fleet_head, fleet_rows, foreign_fleet_head, foreign_fleet_rows};
     use render::export::parquet::parquet;
-    let Some(out) = &args.out else { bail!("Parquet is no text: name the file to write with --out") };
+    let Some(out) = &args.out else { bail!("Parquet is not text: name the file to write with --out") };
     let name = args.run.clone().unwrap_or_else(|| crate::commands::files::title(&args.file));
     let mut run = match file {
         ResultFile::Recording(recording) => fleet_head(recording),

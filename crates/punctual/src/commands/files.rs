@@ -41,7 +41,7 @@ pub fn create_new(path: &Path) -> Result<File> {
     File::options().write(true).create_new(true).open(path).map_err(|error| {
         let remedy = match error.kind() {
             ErrorKind::AlreadyExists => "choose another path, or remove what is there",
-            ErrorKind::NotFound => "make its folder, or choose another path",
+            ErrorKind::NotFound => "create its folder, or choose another path",
             ErrorKind::PermissionDenied => "choose a folder you may write to",
             _ => "choose another path",
         };

@@ -22,7 +22,7 @@ pub fn run(args: &InitArgs) -> Result<Exit> {
     let path = args.out.display();
     let is_there = args.out.exists();
     if is_there && !args.replace {
-        bail!("{path} is there already. To write it anew, add --replace");
+        bail!("{path} exists already. To replace it, add --replace");
     }
     let asks = !args.yes && io::stdin().is_terminal();
     let answers = |question: &str| {

@@ -62,8 +62,8 @@ pub fn allowed_to_change() -> Result<()> {
         return Ok(());
     }
     bail!(
-        "changing the machine takes root, which alone may write to /proc, /sys, /etc, the boot loader and the journal in \
-         /var/lib/punctual; nothing was changed. Run it with sudo; --dry-run plans without root"
+        "changing the machine needs root, because only root may write to /proc, /sys, /etc, the boot loader and the \
+        journal in /var/lib/punctual; nothing was changed. Run it with sudo; --dry-run plans without root"
     )
 }
 
@@ -100,7 +100,7 @@ pub fn put_back_abandoned() -> Result<Vec<Sentence>> {
         let number = begun.transaction;
         let left: Vec<&str> = reverted.trouble.iter().map(|trouble| trouble.why.as_str()).collect();
         let left = if left.is_empty() { String::new() } else { format!("; not put back: {}", left.join("; ")) };
-        let sentence = format!("Transaction {number} was put back now, since {}{left}.", because(why));
+        let sentence = format!("Transaction {number} was put back now, because {}{left}.", because(why));
         sentences.push(Sentence { is_good: left.is_empty(), text: sentence });
     }
     Ok(sentences)

@@ -131,7 +131,7 @@ fn load(text: &str) -> Result<Loads, String> {
     let loads = parse_loads(text)?;
     for name in loads.0.iter().flat_map(|phase| &phase.loads) {
         if name.starts_with("cmd:") {
-            let why = "a project file names loads of punctual alone; give an outside program with --load";
+            let why = "a project file may only name punctual's own loads; name another program with --load";
             return Err(why.to_owned());
         }
         LoadSpec::parse(name).map_err(|error| error.to_string())?;

@@ -39,7 +39,7 @@ pub fn before(scenario: &Scenario, wait: Option<Nanos>, brief: bool) {
                 work = OtherWork::over(LOOK);
             }
             if !work.is_quiet() {
-                say(for_people(|| tr!("Measuring all the same: others use {work}.", work = other_work(&work))));
+                say(for_people(|| tr!("Measuring anyway: others use {work}.", work = other_work(&work))));
             }
         }
     }

@@ -33,7 +33,7 @@ pub fn run(args: &MeasureArgs, path: &Path, machine: &Here) -> Result<Exit> {
     same_machine(&recording, &setting, path)?;
     let asked = args.activations.map(Amount::Activations).or(args.duration.map(Amount::Time));
     let scenario = remaining(&recording, asked)
-        .ok_or_else(|| anyhow!("{} has been measured to its end: say how much more with --duration", path.display()))?;
+        .ok_or_else(|| anyhow!("{} is complete: state with --duration how much longer to measure", path.display()))?;
     session::check_loads(&scenario.load_phases, &setting.load_dir)?;
     session::run(&scenario, &setting, outputs, Some(recording))?.tell(&Telling::Form(args.form, machine.reader()))
 }

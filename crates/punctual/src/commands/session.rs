@@ -189,7 +189,7 @@ fn write_page(of: Wording<'_>, title: &str, path: &Path) -> Result<()> {
     of_whole_program("--html", "punctual report --html")?;
     let page = render::for_people(|| render::html::page(of, title))?;
     write_new(path, page)
-        .context("the recording is whole, but it has no page; render one later with punctual report --html")
+        .context("the recording is complete, but has no HTML page; create one later with punctual report --html")
 }
 
 /// Refuses loads that are misspelt or not available here, before anything is measured.

@@ -106,7 +106,8 @@ fn machine(args: &ShareArgs, lines: &[MachineLine]) -> Result<Option<MemTree>> {
     });
     if !is_here && !args.form.quiet {
         render::say(
-            "note: the result is not known to be of this machine, so no snapshot is shared; name one with --machine FILE",
+            "note: it is not known whether the result is from this machine, so no snapshot is shared; name one with \
+            --machine FILE",
         );
     }
     Ok(is_here.then(|| capture(here.tree())))

@@ -67,7 +67,7 @@ impl Source {
 
 pub fn given_or_told<T: Clone>(given: Option<T>, here: &Fact<T>, what: &str, option: &str) -> Result<T> {
     let told = given.or_else(|| here.known().cloned());
-    told.with_context(|| format!("this machine does not say {what}; give it with {option}"))
+    told.with_context(|| format!("this machine does not show {what}; state it with {option}"))
 }
 
 /// The knob with this id. The error for an unknown id names ids of similar spelling.

@@ -116,7 +116,7 @@ impl Status {
             self.doubt(format!("The journal is damaged: {damage}; the rest of it is kept."));
         }
         if contents.torn {
-            self.doubt("The journal's last line was cut off; what it announced was not done.");
+            self.doubt("The journal's last line was cut off; the change that it announces was not made.");
         }
         let present = now(&apply::Machine::here()).context("cannot tell the time since the machine was started")?;
         for session in contents.standing() {
@@ -156,7 +156,9 @@ fn told(session: &Session, present: &journal::Now) -> Sentence {
     let left = waits.map(|by| by.saturating_sub(present.boottime_ns) / 1_000_000_000);
     let more = match (left, session.stage != SessionStage::Applying) {
         (_, false) => "; it ended in the middle of being applied: punctual revert puts it back".to_owned(),
-        (Some(seconds), true) => format!("; goes back in {seconds} s unless confirmed (punctual status --confirm)"),
+        (Some(seconds), true) => {
+            format!("; will be put back in {seconds} s unless confirmed (punctual status --confirm)")
+        }
         (None, true) => String::new(),
     };
     Sentence { is_good: more.is_empty(), text: format!("Transaction {number}, {when}: {what}{more}.") }

@@ -188,7 +188,7 @@ fn interrupted_rounds_are_gone_on_with() {
     let begun = ["compare", "--interleave", &a, &b, "--rounds", "2", "--duration", "300ms", "--settle", "1ms"];
     let said = run.beside_others(&[&begun[..], &["--cpus", "0", "--out", "state"]].concat());
     assert_eq!(said.code, 3, "{said:?}");
-    assert!(said.err.contains("Interrupted; to go on: punctual compare --resume "), "{said:?}");
+    assert!(said.err.contains("Interrupted; to continue: punctual compare --resume "), "{said:?}");
     let measured = || {
         let kept = fs::read_to_string(run.path("state").join("turns.json")).unwrap();
         serde_json::from_str::<serde_json::Value>(&kept).unwrap()["measured"].clone()

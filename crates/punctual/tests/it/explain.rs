@@ -182,10 +182,11 @@ fn a_report_tells_the_causes_apart_from_the_headline() {
 fn what_cannot_be_explained_says_why_and_what_to_do() {
     let run = Run::new();
     let plain = run.recording("300ms");
-    run.punctual(&["explain", plain]).refused(&["r.punctual holds nothing of causes", "measure --explain"]);
+    run.punctual(&["explain", plain]).refused(&["r.punctual contains no causes", "measure --explain"]);
     run.punctual(&["explain", "gone.punctual"]).refused(&["gone.punctual"]);
     let file = recorded(&run, 3);
-    run.punctual(&["explain", file, "--spike", "4"]).refused(&["3 late activations", "--spike goes from 1 to 3"]);
+    run.punctual(&["explain", file, "--spike", "4"])
+        .refused(&["3 late activations", "--spike takes a number from 1 to 3"]);
     fs::write(run.path("there.html"), "mine").unwrap();
     run.punctual(&["explain", file, "--html", "there.html"]).refused(&["there.html", "another path"]);
     assert_eq!(fs::read_to_string(run.path("there.html")).unwrap(), "mine");

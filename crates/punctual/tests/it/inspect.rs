@@ -63,7 +63,7 @@ fn what_cannot_be_inspected_is_refused_with_the_reason() {
     let run = Run::new();
     let here = std::process::id().to_string();
     for (words, parts) in [
-        (vec!["4194304"], ["no process has the number 4194304", "ps -e"]),
+        (vec!["4194304"], ["no process has the id 4194304", "ps -e"]),
         (vec!["no-program-has-this-name"], ["no running program is called", "ps -e"]),
         (vec![here.as_str(), "--thread", "no-such"], ["is called no-such", "ps -T"]),
         (vec!["--", "/no/such/program"], ["start /no/such/program", "No such file"]),

@@ -64,7 +64,7 @@ fn a_recording_goes_on_where_it_ended() {
     let run = Run::new();
     measured(&run, "r.punctual", &[]);
     let before = fs::read(run.path("r.punctual")).unwrap();
-    run.punctual(&["measure", "--resume", "r.punctual"]).refused(&["measured to its end", "--duration"]);
+    run.punctual(&["measure", "--resume", "r.punctual"]).refused(&["is complete", "--duration"]);
     assert_eq!(fs::read(run.path("r.punctual")).unwrap(), before);
     let more = run.json(&["measure", "--resume", "r.punctual", "--duration", "300ms", "--json"]);
     assert_eq!(due(&more), 1500);

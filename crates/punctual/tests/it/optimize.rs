@@ -11,7 +11,7 @@ fn what_cannot_be_tried_is_refused_with_a_remedy() {
     std::fs::write(run.path("mine"), "#!/bin/sh\n").unwrap();
     // Any user may write to the folder for temporary files.
     let mine = format!("script:{}", run.path("mine").display());
-    dry(&["--knobs", &mine]).refused(&["root's alone"]);
+    dry(&["--knobs", &mine]).refused(&["users other than root"]);
     // It is refused before a plan is printed.
     let said = dry(&["--knobs", "mem.compact", "--budget", "1h"]);
     assert_eq!(said.out, "");

@@ -11,7 +11,7 @@ fn a_recording_is_shared_with_a_masked_snapshot_and_passes_its_own_check() {
     let machine = captured("guest-2cpu");
     let words = ["share", "r.punctual", "--machine", &machine, "-o", "shared.json"];
     let unasked = run.punctual(&words);
-    assert!(unasked.code == 1 && unasked.err.contains("--yes goes on without asking"), "{unasked:?}");
+    assert!(unasked.code == 1 && unasked.err.contains("use --yes to continue without being asked"), "{unasked:?}");
     assert!(!run.path("shared.json").exists(), "nothing is written without consent");
     let said = run.punctual(&[words.as_slice(), &["--yes"]].concat());
     assert_eq!(said.code, 0, "{said:?}");

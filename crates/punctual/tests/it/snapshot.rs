@@ -89,7 +89,7 @@ fn a_snapshot_overwrites_nothing_and_says_what_is_wrong_with_one() {
     run.punctual(&["snapshot", "-o", "s.machine"]).refused(&["s.machine", "exists"]);
     assert_eq!(fs::read_to_string(run.path("s.machine")).unwrap(), "precious");
     let said = run.punctual(&["snapshot", "-o", "no/such/folder"]);
-    said.refused(&["no/such/folder", "No such file", "make its folder"]);
+    said.refused(&["no/such/folder", "No such file", "create its folder"]);
     assert!(!said.err.contains("remove what is there"), "{said:?}");
     let said = run.punctual(&["snapshot", "-o", "/proc/version"]);
     said.refused(&["/proc/version", "remove what is there"]);

@@ -276,7 +276,7 @@ fn what_cannot_be_is_refused_before_anything_is_watched() {
 fn what_cannot_be_watched_of_a_program_is_refused_with_the_reason() {
     let run = Run::new();
     for (words, parts) in [
-        (vec!["4194304"], ["no process has the number 4194304", "ps -e"]),
+        (vec!["4194304"], ["no process has the id 4194304", "ps -e"]),
         (vec!["no-program-has-this-name"], ["no running program is called", "ps -e"]),
         (vec!["1", "--cpus", "0"], ["--cpus", "cannot be used with"]),
         (vec!["--thread", "loop"], ["required", "PROGRAM"]),

@@ -159,7 +159,7 @@ fn carry_out(args: &CampaignArgs, folder: &Folder, mut kept: Kept, plan: &Plan) 
         let cell = &plan.cells[place];
         let path = recording(folder, &cell.name, repetition);
         let Some(outcome) = bed.measured(cell, &path, folder.path(), &interrupted)? else {
-            render::say(&format!("Interrupted; to go on: {}", command(folder)));
+            render::say(&format!("Interrupted; to continue: {}", command(folder)));
             return Ok(Exit::Doubtful);
         };
         punctual_optimize::across::Course::take(&mut kept.experiment, &[place], outcome);
@@ -196,7 +196,7 @@ fn told_of_boots(args: &CampaignArgs, folder: &Folder, kept: &Kept, plan: &Plan,
     if let Ending::Ended { is_home } = ending {
         return tell(args, folder, kept, plan, *is_home);
     }
-    render::say(&format!("Interrupted, and its boot entry put back; to go on: {}", command(folder)));
+    render::say(&format!("Interrupted, and its boot entry put back; to continue: {}", command(folder)));
     Ok(Exit::Doubtful)
 }
 

@@ -132,7 +132,7 @@ fn go_on(args: &CompareArgs, folder: &Folder, mut turns: Turns) -> Result<Exit> 
         let is_measured = rests(args.turns.settle, &interrupted)
             && measured(&scenario, &recording(folder, next), &interrupted, folder)?;
         if !is_measured {
-            render::say(&format!("Interrupted; to go on: {}", resume(folder)));
+            render::say(&format!("Interrupted; to continue: {}", resume(folder)));
             return Ok(Exit::Doubtful);
         }
         turns.take(present(&Machine::here())?);

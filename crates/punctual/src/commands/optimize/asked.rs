@@ -201,9 +201,9 @@ mod tests {
         for (option, value, why) in [
             ("--load", "cmd:stress --cpu 1", "whole path"),
             ("--load", "cmd:./mine", "whole path"),
-            ("--load", &format!("cmd:{}", mine.display()), "root's alone"),
-            ("--load", &format!("idle,cmd:{} --now", mine.display()), "root's alone"),
-            ("--load", &format!("cmd:{}", link.display()), "root's alone"),
+            ("--load", &format!("cmd:{}", mine.display()), "users other than root"),
+            ("--load", &format!("idle,cmd:{} --now", mine.display()), "users other than root"),
+            ("--load", &format!("cmd:{}", link.display()), "users other than root"),
             ("--load", "cmd:/there/is/no/such", "look at"),
             ("--knobs", "script:mine", "whole path"),
         ] {

@@ -65,7 +65,7 @@ fn for_good(args: &TuneArgs, plan: &Plan, wishes: &Wishes, request: &Request) ->
         let reverted = revert_patiently(&hand, Extent::Only(number))?;
         bail!(
             "interrupted, so what had been changed was put back{}",
-            if reverted.trouble.is_empty() { "" } else { ", but not all of it: punctual revert tells what" }
+            if reverted.trouble.is_empty() { "" } else { ", but not completely: punctual revert shows what is left" }
         );
     }
     let text = if args.json {
@@ -91,7 +91,7 @@ fn next(args: &TuneArgs, plan: &Plan, applied: &Applied) -> Vec<String> {
         return next;
     }
     if args.confirm_within.is_some() {
-        next.push("Everything goes back unless `punctual status --confirm` comes in time.".to_owned());
+        next.push("Everything will be put back unless you run `punctual status --confirm` in time.".to_owned());
     }
     let has_entry = applied.changes.iter().any(|tried| tried.id == ENTRY && tried.fate == Fate::Done);
     if has_entry && plan.starts != Starts::NotNeeded {
@@ -101,7 +101,7 @@ fn next(args: &TuneArgs, plan: &Plan, applied: &Applied) -> Vec<String> {
                 .to_owned(),
         );
     }
-    next.push("`punctual status` tells how it stands, `punctual revert` puts everything back.".to_owned());
+    next.push("`punctual status` shows which changes are in force, `punctual revert` puts everything back.".to_owned());
     next
 }
 

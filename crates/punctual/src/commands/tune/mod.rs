@@ -48,7 +48,8 @@ pub fn run(args: &TuneArgs) -> Result<Exit> {
     }
     if args.which.is_this_machine() && wishes.lasting && is_forgotten_at_boot() {
         render::say(
-            "/var/lib is kept in memory here, so a boot would lose the journal: changes hold until the next boot only.",
+            "/var/lib is kept in memory here, so a reboot would lose the journal: changes only last until the next \
+            boot.",
         );
         wishes.lasting = false;
         wishes.preferences.for_good = false;
@@ -109,7 +110,9 @@ fn show(plan: &Plan, wishes: &Wishes, args: &TuneArgs) -> Result<()> {
 
 pub fn is_agreed(question: &str) -> Result<bool> {
     if !io::stdin().is_terminal() {
-        bail!("there is no terminal for the question, so nothing was changed; --yes goes on without asking");
+        bail!(
+            "there is no terminal for the question, so nothing was changed; use --yes to continue without being asked"
+        );
     }
     render::ask(question);
     let mut answer = String::new();

@@ -57,7 +57,7 @@ pub fn is_roots_alone(program: &Path) -> Result<(), String> {
         let name = part.display();
         let found = std::fs::metadata(part).map_err(|error| format!("{name} cannot be looked at ({error})"))?;
         if !is_writable_by_root_alone(found.uid(), found.gid(), found.mode()) {
-            return Err(format!("{name} is not root's alone, so that others could change what root runs"));
+            return Err(format!("{name} can be changed by users other than root, who could so change what root runs"));
         }
     }
     Ok(())
@@ -72,10 +72,10 @@ fn is_writable_by_root_alone(uid: u32, gid: u32, mode: u32) -> bool {
 
 /// The path of this program, if only root can replace it.
 pub fn place() -> Result<String, String> {
-    let install = "install it where only root writes, in /usr/local/sbin for example";
-    let exe = std::env::current_exe().map_err(|error| format!("where this program stands cannot be told ({error})"))?;
+    let install = "install it where only root can write, for example in /usr/local/sbin";
+    let exe = std::env::current_exe().map_err(|error| format!("the path of this program cannot be found ({error})"))?;
     is_roots_alone(&exe).map_err(|why| format!("{why}; {install}"))?;
-    exe.into_os_string().into_string().map_err(|_| format!("its path is not text; {install}"))
+    exe.into_os_string().into_string().map_err(|_| format!("its path is not valid text (UTF-8); {install}"))
 }
 
 #[cfg(test)]
@@ -105,7 +105,7 @@ mod tests {
         std::fs::write(&program, "").unwrap();
         // Any user may write to the folder for temporary files.
         let why = is_roots_alone(&program).unwrap_err();
-        assert!(why.contains("not root's alone"), "{why}");
+        assert!(why.contains("users other than root"), "{why}");
         let missing = is_roots_alone(Path::new("/there/is/no/such")).unwrap_err();
         assert!(missing.contains("cannot be looked at"), "{missing}");
         is_roots_alone(Path::new("/etc/passwd")).unwrap();

@@ -178,7 +178,7 @@ pub const MEMBERS: &[(&str, &str)] = &[
     ("time-out", "The time limit of a wait."),
     ("time_ns", "Length of time, in nanoseconds."),
     ("timer-slack", "How much later than asked the kernel may end sleeps, in nanoseconds."),
-    ("timer_phase", "Where on the clock the releases lie."),
+    ("timer_phase", "Phase of the releases on the clock."),
     ("timerfd", "A timer that the thread reads from."),
     ("timers", "The number of timers that were set."),
     ("times", "How many times it happened."),

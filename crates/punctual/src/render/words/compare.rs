@@ -315,7 +315,7 @@ fn sentence_of(verdict: Compared, against: &Against, comparison: &Comparison) ->
             None if beyond_the_margin(against, comparison.options.margin).is_some() => {
                 let row = beyond_the_margin(against, comparison.options.margin);
                 tr!("The whole interval for {what} lies beyond the margin of {margin}, but as {numbers} were compared, \
-                    chance alone makes one of them differ so much with a probability of {odds}: only below 0.05 is \
+                    chance alone makes one of them differ this much with a probability of {odds}: only below 0.05 is \
                     decisive.", what = row.map(|row| what(&row.what)).unwrap_or_default(), margin, numbers = units::counted(comparison.looked_at as u64, "number"), odds = odds(row.and_then(|row| row.odds_of_all)))
             }
             None if against.groups.iter().flat_map(|group| &group.rows).any(has_few_moods) => {

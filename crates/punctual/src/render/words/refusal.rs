@@ -40,8 +40,8 @@ pub fn scenario_error(error: ScenarioError) -> anyhow::Error {
             units::duration(LONGEST)
         ),
         ScenarioError::Budget(budget) => format!(
-            "a budget of {} is not below the period: an activation that late has skipped the next release, which is a \
-             miss in itself; write a smaller --budget or a longer --period",
+            "a budget of {} is not below the period: an activation with that latency has skipped the next release, \
+            which is a miss in itself; write a smaller --budget or a longer --period",
             units::duration(budget)
         ),
         ScenarioError::NoPhase => "no load phase: write for example --load none".to_owned(),
@@ -66,15 +66,15 @@ pub fn import_problem(problem: &Problem) -> String {
     let Some(remedy) = &problem.remedy else { return problem.to_string() };
     let what = match remedy {
         foreign::ImportRemedy::SayFormat(formats) if formats.is_empty() => {
-            "if it is one, name it with --from".to_owned()
+            "if it is such a file, name its format with --from".to_owned()
         }
         foreign::ImportRemedy::SayFormat(formats) => {
             let names: Vec<&str> = formats.iter().map(|format| format.name()).collect();
-            format!("say which it is: --from {}", names.join(" or --from "))
+            format!("name the format: --from {}", names.join(" or --from "))
         }
         foreign::ImportRemedy::SayUnit(units) => {
             let names: Vec<String> = units.iter().map(Unit::to_string).collect();
-            format!("say which it is: --unit {}", names.join(" or --unit "))
+            format!("name the unit: --unit {}", names.join(" or --unit "))
         }
         foreign::ImportRemedy::LeaveUnitOut => "leave --unit out".to_owned(),
         foreign::ImportRemedy::LeavePeriodOut => "leave --period out".to_owned(),
@@ -92,7 +92,7 @@ pub fn told(error: &anyhow::Error) -> String {
 
 fn remedy(cause: &(dyn std::error::Error + 'static)) -> Option<String> {
     if let Some(EngineError::Damaged { .. }) = cause.downcast_ref() {
-        return Some("Put back what can be put back first: punctual revert".to_owned());
+        return Some("First put back everything that can be put back: punctual revert".to_owned());
     }
     match cause.downcast_ref() {
         Some(ResultError::Recording(error)) => Some(recording_remedy(error)),
@@ -105,15 +105,14 @@ fn recording_remedy(error: &RecordingError) -> String {
         RecordingError::Exists { .. } => "Choose another name with --out, or remove it first".to_owned(),
         RecordingError::Create { .. } => "Choose a directory you may write to with --out".to_owned(),
         RecordingError::Write { reason, .. } => {
-            format!("What is in the file so far can be read; {}", write_remedy(reason))
+            format!("The part that is already in the file can be read; {}", write_remedy(reason))
         }
         RecordingError::Resume { path, reason } => match reason {
             Unresumable::Refused(_) => "Check that you may write to it".to_owned(),
-            Unresumable::Held => "Wait for that to end; is it still being measured?".to_owned(),
-            Unresumable::Damaged { .. } => format!(
-                "punctual merge {} --out NEW makes a sound copy of what is good; go on with that",
-                path.display()
-            ),
+            Unresumable::Held => "Is it still being measured? Then wait until the measurement ends".to_owned(),
+            Unresumable::Damaged { .. } => {
+                format!("punctual merge {} --out NEW copies the undamaged part; continue with the copy", path.display())
+            }
         },
         RecordingError::Frame { .. } => "This is a mistake in punctual: please report it".to_owned(),
         RecordingError::Read { .. } => "Check the name and that you may read it".to_owned(),
@@ -178,9 +177,9 @@ mod tests {
         let result = told(&ResultError::from(unreadable).into());
         assert!(result.ends_with("it is not a recording of punctual. Give a file that punctual wrote (*.punctual)"));
         let damaged = told(&EngineError::Damaged { lines: 2 }.into());
-        assert!(
-            damaged.ends_with("2 of its lines cannot be read. Put back what can be put back first: punctual revert")
-        );
+        assert!(damaged.ends_with(
+            "2 of its lines cannot be read. First put back everything that can be put back: punctual revert"
+        ));
         assert_eq!(told(&anyhow::anyhow!("else")), "else");
     }
 
