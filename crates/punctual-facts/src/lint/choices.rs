@@ -143,8 +143,11 @@ fn page_size(value: &str, target: &Target) -> Option<Wrong> {
     let bytes = bytes(value);
     let is_known = bytes.is_some() && sizes.iter().any(|size| self::bytes(size) == bytes);
     (!is_known).then(|| {
-        let why =
-            format!("huge pages of {} are {}; the kernel calls it unsupported", target.arch.name(), sizes.join(", "));
+        let why = format!(
+            "{} only has huge pages of {}; the kernel calls other sizes unsupported",
+            target.arch.name(),
+            sizes.join(", ")
+        );
         Wrong::rejected(why, "kernel mm/hugetlb.c: hugepagesz_setup, default_hugepagesz_setup")
     })
 }

@@ -138,7 +138,7 @@ pub struct LabGateArgs {
     pub html: Option<PathBuf>,
     #[command(flatten)]
     pub form: Brief,
-    /// Print one JSON document, that of compare
+    /// Print one JSON document, in the format of lab compare
     #[arg(long, conflicts_with = "save")]
     pub json: bool,
 }

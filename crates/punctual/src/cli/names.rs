@@ -53,7 +53,7 @@ pub const RADII: &[Word<Blast>] = &[
 ];
 
 pub const MECHANISMS: &[Word<Mechanism>] = &[
-    Word("absolute", Mechanism::Absolute, "clock_nanosleep to the release itself"),
+    Word("absolute", Mechanism::Absolute, "clock_nanosleep until the release itself"),
     Word("relative", Mechanism::Relative, "clock_nanosleep for the time left"),
     Word("timerfd", Mechanism::Timerfd, "timerfd and read"),
     Word("futex", Mechanism::Futex, "futex with a time-out"),

@@ -196,7 +196,7 @@ fn rule(verdict: WordVerdict) -> Rule {
         }
         WordVerdict::Undecided => (
             "Word that this version may lack",
-            "Of the versions around this one that were looked at, one takes it and the other does not.",
+            "Of the known versions around this one, one accepts it and the other does not.",
             Level::Warning,
         ),
         WordVerdict::Effective | WordVerdict::ModuleNotLoaded | WordVerdict::ForUserSpace | WordVerdict::Accepted => (

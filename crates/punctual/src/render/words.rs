@@ -210,8 +210,8 @@ pub fn mechanism(mechanism: Mechanism) -> &'static str {
         Mechanism::Hybrid => tr!("clock_nanosleep to shortly before the release, then polling the clock"),
         Mechanism::Spin => tr!("polling the clock"),
         Mechanism::Nanosleep => tr!("sleeping one period from the current time"),
-        Mechanism::Evl => tr!("a sleep out-of-band on EVL to the release"),
-        Mechanism::Cobalt => tr!("a sleep out-of-band on Cobalt to the release"),
+        Mechanism::Evl => tr!("an out-of-band sleep on EVL until the release"),
+        Mechanism::Cobalt => tr!("an out-of-band sleep on Cobalt until the release"),
         Mechanism::CobaltTimer => tr!("a timer file of Cobalt, waited for out-of-band"),
         Mechanism::EvlKernel => tr!("a task in the kernel that EVL's driver latmus wakes"),
         Mechanism::EvlIrq => tr!("the timer handler of EVL's driver latmus"),
@@ -223,10 +223,10 @@ pub fn mechanism(mechanism: Mechanism) -> &'static str {
         Mechanism::RoundTrip(Channel::SharedMemory) => {
             tr!("a number written to shared memory at each release, and polling for its answer")
         }
-        Mechanism::OnClock(OtherClock::Realtime) => tr!("clock_nanosleep on CLOCK_REALTIME to the release"),
-        Mechanism::OnClock(OtherClock::Tai) => tr!("clock_nanosleep on CLOCK_TAI to the release"),
-        Mechanism::OnClock(OtherClock::Auxiliary(_)) => tr!("clock_nanosleep to the release on an auxiliary clock"),
-        Mechanism::OnClock(OtherClock::Ptp(_)) => tr!("clock_nanosleep to the release on a PTP clock"),
+        Mechanism::OnClock(OtherClock::Realtime) => tr!("clock_nanosleep on CLOCK_REALTIME until the release"),
+        Mechanism::OnClock(OtherClock::Tai) => tr!("clock_nanosleep on CLOCK_TAI until the release"),
+        Mechanism::OnClock(OtherClock::Auxiliary(_)) => tr!("clock_nanosleep until the release on an auxiliary clock"),
+        Mechanism::OnClock(OtherClock::Ptp(_)) => tr!("clock_nanosleep until the release on a PTP clock"),
     }
 }
 

@@ -84,7 +84,7 @@ fn irq_counts(case: &Case<'_>) -> Judged {
     case.has_housekeeping()?;
     let missing = TellsNothing("how often interrupts came is not shown");
     let first = case.known(INTERRUPTS, case.interrupts().clone(), missing)?;
-    let later = case.content(INTERRUPTS_LATER, TellsNothing("interrupts were looked at only once"))?;
+    let later = case.content(INTERRUPTS_LATER, TellsNothing("interrupts were only read once"))?;
     let cpus = |table: &str| table.lines().next().map(str::to_owned);
     Doubt::unknown_if(
         !first.trim_start().starts_with("CPU"),

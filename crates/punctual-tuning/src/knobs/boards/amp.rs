@@ -60,7 +60,7 @@ pub(crate) const KNOBS: &[Knob] = &[
         why: "A remote processor that crashed no longer answers, and recovery, if it is on, restarts its firmware; all \
             its channels are unavailable during this time.",
         fix: Fix::prose(
-            "echo stop, then start, to /sys/class/remoteproc/remoteprocN/state, after its firmware was mended; read \
+            "echo stop, then start, to /sys/class/remoteproc/remoteprocN/state, after its firmware was corrected; read \
             /sys/kernel/debug/remoteproc/remoteprocN/trace0 first.",
         ),
         persist: &[Lasting::other(

@@ -75,7 +75,7 @@ impl Case<'_> {
         }
         let list = self.known(TASKS, fact.as_ref(), Missing::TellsNothing("the list of tasks is not known"))?;
         let found: Vec<Task> = list.tasks.iter().filter(|task| wanted(task)).cloned().collect();
-        Doubt::unknown_if(found.is_empty() && list.is_cut_off, "there are more tasks than were looked at")?;
+        Doubt::unknown_if(found.is_empty() && list.is_cut_off, "there are more tasks than were examined")?;
         // A list without kernel threads comes from inside a container, so a missing task proves nothing.
         let is_partial = found.is_empty() && !list.tasks.iter().any(|task| task.is_kernel);
         Doubt::unknown_if(is_partial, "only the tasks of this container can be seen")?;

@@ -40,7 +40,7 @@ pub(crate) const KNOBS: &[Knob] = &[
         persist: &[Lasting::Firmware(
             "Memory frequency or memory profile (XMP, EXPO), usually under Advanced, Memory or Overclocking",
         )],
-        cost: "None, within what CPU and modules are made for.",
+        cost: "None, if the CPU and the modules are made for this frequency.",
         sources: &["SMBIOS 3 specification: type 17", "unverified: size of the effect"],
         ..KNOB
     },

@@ -118,7 +118,7 @@ fn priorities(case: &Case<'_>) -> Judged {
         (NAMES.contains(&name) && case.rt().contains(cpu)).then_some(())
     };
     let threads = case.tasks(|task| task.is_kernel && of_our_cpus(task).is_some())?;
-    Doubt::unknown_if(threads.is_empty(), "none of these threads is among the tasks that were looked at")?;
+    Doubt::unknown_if(threads.is_empty(), "none of these threads is among the tasks that were examined")?;
     let high: Vec<String> = threads
         .iter()
         .filter(|task| task.rt_priority >= INTERRUPTS)

@@ -220,7 +220,7 @@ fn stopped(case: &Case<'_>) -> Judged {
     let rises = case.rises(is_timer)?;
     let rises: Vec<&CpuCount> = rises.iter().flat_map(|row| &row.counts).filter(|one| ours.contains(one.cpu)).collect();
     let shown: Vec<String> = rises.iter().take(16).map(|one| format!("CPU {}: {}", one.cpu, one.count)).collect();
-    case.note("timer interrupts between two looks at /proc/interrupts", shown.join(", "));
+    case.note("timer interrupts between two readings of /proc/interrupts", shown.join(", "));
     Ok(rises.iter().all(|one| one.count <= MOST_TICKS))
 }
 

@@ -152,6 +152,6 @@ fn named(case: &Case<'_>) -> Judged {
         if intruders.is_empty() { format!("none of {seen} on CPUs {}", case.rt()) } else { intruders.join("; ") };
     case.note(format!("{QUEUES}/*/cpumask"), shown);
     let is_cut_off = names.len() > MOST_QUEUES && intruders.is_empty();
-    Doubt::unknown_if(is_cut_off, "there are more work queues than were looked at")?;
+    Doubt::unknown_if(is_cut_off, "there are more work queues than were examined")?;
     Ok(intruders.is_empty())
 }

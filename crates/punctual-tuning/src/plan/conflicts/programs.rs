@@ -24,7 +24,9 @@ pub(super) fn conflicts(case: &Case<'_>, touched: &Touched) -> Vec<Conflict> {
             Resolution::Silenced
         } else {
             let knob = program.knobs().next().unwrap_or_default();
-            Resolution::LeftAlone(format!("the plan leaves {knob} out, so this program may undo what the plan sets"))
+            Resolution::LeftAlone(format!(
+                "the plan leaves {knob} out, so the program keeps running and may undo what the plan sets"
+            ))
         };
         let what = format!("{} sets {}", program.name, program.sets);
         let evidence = format!("{} {}", at_work.unit.unwrap_or(program.name), at_work.how);
