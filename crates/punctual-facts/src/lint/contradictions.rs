@@ -141,8 +141,8 @@ impl OnLine<'_> {
             return None;
         }
         let why = format!(
-            "{} stops the tick of CPU {only}, which {} leaves to the scheduler: tasks are still moved there, and with \
-             more than one the tick goes on",
+            "{} stops the tick of CPU {only}, which {} does not isolate: the scheduler still moves tasks there, and if \
+            there is more than one task, the tick continues",
             raw(tickless.word),
             raw(isolated.word)
         );

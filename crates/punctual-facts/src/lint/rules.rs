@@ -182,7 +182,8 @@ const RULES: &[Rule] = &[
         .instead("nothing; find the device whose interrupt gets lost").from(&["kernel 6.1, 6.12, 7.3 kernel/irq/spurious.c"]),
     rule("irqfixup", &[If::Rt], Inert, "PREEMPT_RT refuses it, with a warning in the log")
         .instead("nothing; find the device whose interrupt gets lost").from(&["kernel 6.1, 6.12, 7.3 kernel/irq/spurious.c"]),
-    rule("irqpoll", &[], Harmful, "every interrupt handler is called at every tick, and on every interrupt nobody claims")
+    rule("irqpoll", &[], Harmful, "every interrupt handler is called at every tick, and on every interrupt that no \
+        handler claims")
         .instead("find the device whose interrupt gets lost").from(&["kernel/irq/spurious.c"]),
     rule("threadirqs", &[If::Rt], Inert, "PREEMPT_RT forces threaded interrupts and does not even know the word")
         .always().instead("nothing").from(&["kernel 6.1, 6.12, 7.3 kernel/irq/manage.c"]),
@@ -240,7 +241,7 @@ const RULES: &[Rule] = &[
         "without a timer in each CPU, one timer serves all CPUs by interrupts between them, and timers expire late")
         .instead("nothing").from(&["kernel arch/x86/kernel/apic/apic.c: parse_nolapic_timer"]),
     rule("elevator", &[If::From(5, 0)], Inert,
-        "the I/O scheduler is no longer chosen at boot; the kernel ignores the word, and newer ones say so")
+        "the I/O scheduler is no longer chosen at boot; the kernel ignores the word, and newer kernels report this")
         .instead("a udev rule that writes to /sys/block/DEVICE/queue/scheduler").from(&["kernel block/elevator.c: elevator_setup"]),
 
     // Words that only kernels from a certain version on have.
@@ -276,7 +277,7 @@ const RULES: &[Rule] = &[
     rule("evl.oob_cpus", &[], Unknown, "the parameter is called evl.oobcpus in the code").instead("evl.oobcpus=LIST").from(&["EVL 6.10 kernel/evl"]),
 
     // Words about graphics.
-    rule("i915.enable_rc6", &[], Unknown, "removed from i915 about 4.16; the driver says so when it is loaded")
+    rule("i915.enable_rc6", &[], Unknown, "removed from i915 in about 4.16; the driver reports this when it is loaded")
         .instead("pin the frequency: equal gt_min_freq_mhz and gt_max_freq_mhz in sysfs").from(&["kernel commit fb6db0f5bf1d"]),
     rule("i915.enable_execlists", &[], Unknown, "removed from i915; it was for the ring buffers of Gen8").instead("nothing").from(&["kernel 6.1, 6.12, 7.3 drivers/gpu/drm/i915/i915_params.c"]),
     rule("i915.powersave", &[], Unknown, "removed from i915").instead("nothing").from(&["kernel 6.1, 6.12, 7.3 drivers/gpu/drm/i915/i915_params.c"]),

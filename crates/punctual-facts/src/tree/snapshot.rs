@@ -76,7 +76,8 @@ impl MemTree {
             return Err(SnapshotError { line: 1, reason });
         }
         if is_cut(rest) {
-            let reason = format!("the file is cut: its last line, '{END}', is missing; copy it again, or make it anew");
+            let reason =
+                format!("the file is cut: its last line, '{END}', is missing; copy it again, or create it again");
             return Err(SnapshotError { line: text.lines().count(), reason });
         }
         let mut tree = Self::new();

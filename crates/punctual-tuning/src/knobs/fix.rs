@@ -198,7 +198,7 @@ impl Knob {
             }
             Some(Lasting::Unit(_) | Lasting::Limit(_)) => "Remove the line.".to_owned(),
             Some(Lasting::Kernel { .. }) => "Boot the kernel that was there before.".to_owned(),
-            Some(Lasting::Firmware(_)) => "The setting as it was.".to_owned(),
+            Some(Lasting::Firmware(_)) => "Restore the former setting.".to_owned(),
             Some(Lasting::Set(_) | Lasting::Udev(_)) => WRITE_BACK.to_owned(),
             Some(Lasting::Manager | Lasting::Boot(_) | Lasting::Other(_) | Lasting::Either { .. }) | None => {
                 "Put back what was there.".to_owned()

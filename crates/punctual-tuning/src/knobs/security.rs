@@ -52,7 +52,7 @@ pub(crate) const KNOBS: &[Knob] = &[
         ),
         why: "A locked access across two cache lines stalls all CPUs; by default the kernel then also makes its \
             program sleep and wait its turn.",
-        fix: Fix::prose("Mend the program. Until then: sysctl kernel.split_lock_mitigate=0"),
+        fix: Fix::prose("Correct the program. Until then: sysctl kernel.split_lock_mitigate=0"),
         cost: "A hostile program can slow the machine.",
         sources: &[
             "kernel admin-guide/sysctl/kernel.rst: split_lock_mitigate",

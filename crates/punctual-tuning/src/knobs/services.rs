@@ -99,7 +99,7 @@ pub(crate) const KNOBS: &[Knob] = &[
         check: Check::Service,
         why: "rtkit hands out low real-time priorities with a time limit, and demotes all real-time threads that it \
             knows if it does not get CPU time itself.",
-        cost: "Desktop audio asks for real time in vain, unless lim.rtprio grants it the right.",
+        cost: "Desktop audio gets no real-time priority, unless lim.rtprio grants it the right.",
         sources: &["rtkit README: canary, RLIMIT_RTTIME", "unverified: on the version installed"],
         ..KNOB
     },

@@ -51,7 +51,7 @@ pub fn trial(tree: &dyn Tree, machine: &Machine, keeps: &[Keep]) -> Result<BootC
 /// The change that makes this program go on with a campaign after each boot.
 pub fn hook(machine: &Machine, exe: &str, verb: &str, folder: &str) -> Result<Change, Obstacle> {
     let steps = lasting::hook(machine, exe, verb, folder)?;
-    Ok(lasting_change(HOOK, "A campaign goes on by itself after a boot", Takes::NextBoot, steps))
+    Ok(lasting_change(HOOK, "A campaign continues by itself after a boot", Takes::NextBoot, steps))
 }
 
 /// The change that makes this program watch from now on, also after each boot.

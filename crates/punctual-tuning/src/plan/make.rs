@@ -178,7 +178,7 @@ fn siblings(choice: &Choice, wishes: &Wishes) -> Option<Change> {
     };
     Some(Change {
         id: id.to_owned(),
-        title: "Nobody shares a core with real-time work".to_owned(),
+        title: "No other work shares a core with real-time work".to_owned(),
         before: format!("CPUs {} are online", choice.offline),
         after: format!("CPUs {} are offline", choice.offline),
         why: "A thread on the sibling CPU can take caches and execution units of the core away at any time.".to_owned(),

@@ -85,7 +85,7 @@ fn parse_fail_on(word: &str) -> Result<FailOn, String> {
         "lock" => FailOn::Lock,
         _ => match word.strip_prefix("late=") {
             Some(limit) => FailOn::Late(parse_duration(limit)?),
-            None => return Err("it is none of alloc, fault, syscall, lock and late=TIME".to_owned()),
+            None => return Err("it is not one of alloc, fault, syscall, lock and late=TIME".to_owned()),
         },
     })
 }

@@ -67,7 +67,7 @@ fn what_cannot_be_inspected_is_refused_with_the_reason() {
         (vec!["no-program-has-this-name"], ["no running program is called", "ps -e"]),
         (vec![here.as_str(), "--thread", "no-such"], ["is called no-such", "ps -T"]),
         (vec!["--", "/no/such/program"], ["start /no/such/program", "No such file"]),
-        (vec!["--fail-on", "alloca", "1"], ["alloca", "none of alloc, fault"]),
+        (vec!["--fail-on", "alloca", "1"], ["alloca", "not one of alloc, fault"]),
         (vec!["--engine", "timerlat", "1"], ["timerlat", "bpf, tracefs"]),
         (vec!["--engine", "tracefs", "--no-trace", "1"], ["--engine", "--no-trace"]),
         (vec![], ["required", "PROGRAM"]),

@@ -257,7 +257,7 @@ fn an_action_stops_the_watch_and_a_full_disk_does_not() {
     );
     let done = Command::new("sh").args(["-c", &script]).current_dir(run.path(".")).output().unwrap();
     let said = String::from_utf8_lossy(&done.stderr).into_owned();
-    assert!(done.status.success() && said.contains("the watch goes on"), "{said}");
+    assert!(done.status.success() && said.contains("the watch continues"), "{said}");
 }
 
 #[test]

@@ -70,7 +70,7 @@ pub(crate) const KNOBS: &[Knob] = &[
         persist: &[Lasting::other(
             "The same line in /etc/default/irqbalance (Debian) or /etc/sysconfig/irqbalance (Fedora).",
         )],
-        undo: Fix::prose("Put the line back as it was; systemctl restart irqbalance"),
+        undo: Fix::prose("Restore the former line; systemctl restart irqbalance"),
         cost: "A restart redistributes all interrupts for about a second.",
         sources: &["irqbalance(1): IRQBALANCE_BANNED_CPULIST", "irqbalance#19", "cluster-node-tuning-operator#953"],
         ..KNOB

@@ -199,7 +199,7 @@ pub(crate) const KNOBS: &[Knob] = &[
         persist: &[Lasting::Firmware(
             "boot loader: rebuild and flash it with that parameter (needs a BL31 that knows it)",
         )],
-        undo: Fix::prose("Flash the boot loader with 0."),
+        undo: Fix::prose("Flash the boot loader with the parameter word 0."),
         cost: "Less cache for the other cores.",
         blast: Blast::Breaking,
         confidence: Confidence::Low,

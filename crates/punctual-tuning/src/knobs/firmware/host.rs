@@ -106,7 +106,7 @@ pub(crate) const KNOBS: &[Knob] = &[
             it at run time (clocks and sensors by SCMI) off the CPUs <I>.",
         ),
         persist: &[Lasting::Firmware("the boot image: trusted firmware (BL31) built for real time")],
-        undo: Fix::prose("The boot image as it was."),
+        undo: Fix::prose("Restore the former boot image."),
         cost: "One more boot image to maintain.",
         confidence: Confidence::Low,
         sources: &[

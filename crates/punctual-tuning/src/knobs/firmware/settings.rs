@@ -31,7 +31,7 @@ pub(crate) const KNOBS: &[Knob] = &[
             Lasting::Firmware("Hyper-Threading or SMT Mode, usually under Advanced, CPU configuration"),
             Lasting::word("nosmt"),
         ],
-        undo: Fix::prose("echo on > the same file; the setting as it was."),
+        undo: Fix::prose("echo on > the same file; restore the former setting."),
         cost: "20 to 30 % of the machine's throughput.",
         blast: Blast::Disturbing,
         sources: &[
@@ -154,7 +154,7 @@ pub(crate) const KNOBS: &[Knob] = &[
         persist: &[Lasting::Firmware(
             "Maximum GT frequency, usually under Advanced, Graphics or Power & Performance, GT power management",
         )],
-        undo: Fix::prose("Write back both values; the setting as it was."),
+        undo: Fix::prose("Write back both values; restore the former setting."),
         cost: "Slow graphics.",
         confidence: Confidence::Low,
         blast: Blast::Harmless,

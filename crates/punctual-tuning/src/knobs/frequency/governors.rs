@@ -55,8 +55,8 @@ pub(crate) const KNOBS: &[Knob] = &[
         id: "pm.pstate_drv",
         title: "The kernel controls the CPU's clock",
         check: Check::Probe(driver),
-        why: "Without a driver the CPU keeps whatever clock the firmware left, or goes on choosing one itself (HWP), \
-            and neither governor nor limits mean anything.",
+        why: "Without a driver the CPU keeps whatever clock the firmware left, or continues to choose one itself \
+            (HWP), and neither governors nor limits have an effect.",
         fix: Fix::prose(
             "echo active > /sys/devices/system/cpu/intel_pstate/status (or amd_pstate/status), if it says off or \
             disable.",

@@ -19,7 +19,9 @@ pub(crate) const KNOBS: &[Knob] = &[
         check: Check::Probe(partitions),
         why: "A partition that became invalid (a CPU went away, another group claimed it, it clashes with isolcpus=) \
             isolates nothing, and only its file says so.",
-        fix: Fix::prose("Read the reason in GROUP/cpuset.cpus.partition, mend it, and write 'isolated' there again."),
+        fix: Fix::prose(
+            "Read the reason in GROUP/cpuset.cpus.partition, remove the reason, and write 'isolated' there again.",
+        ),
         persist: &[
             Lasting::other(
                 "A unit that makes the partition at boot, ordered before the application, and reads the file back.",

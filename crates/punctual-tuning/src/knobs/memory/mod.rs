@@ -41,7 +41,7 @@ pub(crate) const KNOBS: &[Knob] = &[
         check: Check::file(
             "/sys/kernel/mm/transparent_hugepage/enabled",
             Want::Choice { good: &["madvise", "never"], bad: &["always"] },
-            CannotBe("this kernel has none (they cannot be built with PREEMPT_RT)"),
+            CannotBe("this kernel has no transparent huge pages (they cannot be built with PREEMPT_RT)"),
         ),
         why: "khugepaged merges the pages of a running program into huge pages, and moves other pages to make room for \
             them.",

@@ -75,7 +75,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     },
     Knob {
         id: "sched.rr",
-        title: "No turns taken at the same priority",
+        title: "No SCHED_RR threads that take turns",
         check: Check::Probe(round_robin),
         why: "SCHED_RR threads of one priority on one CPU take turns of sched_rr_timeslice_ms (100 ms by default): \
             each thread may wait this long for each of the others.",

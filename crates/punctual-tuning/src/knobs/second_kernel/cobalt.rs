@@ -188,7 +188,7 @@ pub(crate) const KNOBS: &[Knob] = &[
         why: "Linux has to handle each fault, so the thread leaves the core for it: a page fault of memory that was not \
             locked and touched before, or an error of the program.",
         fix: Fix::prose("mlockall(MCL_CURRENT | MCL_FUTURE), and touch stack and heap before the loop."),
-        persist: &[Lasting::other("Mend the program; the counts start again at the next boot.")],
+        persist: &[Lasting::other("Correct the program; the counts start again at the next boot.")],
         undo: Fix::prose("Nothing to undo."),
         sources: &["Xenomai 3.3 kernel/cobalt/procfs.c: faults_vfile_show"],
         ..KNOB

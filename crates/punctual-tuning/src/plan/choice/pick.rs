@@ -170,8 +170,8 @@ fn by_caches(layout: &Layout, all: &[CpuSet], cores: &[CpuSet], most: usize, rea
         let cpus = &own.cpus;
         reasons.push(worded(
             cpus,
-            format!("CPU {cpus} has a last-level cache that nobody else uses."),
-            format!("CPUs {cpus} have a last-level cache that nobody else uses."),
+            format!("CPU {cpus} has a last-level cache that no other CPU uses."),
+            format!("CPUs {cpus} have a last-level cache that no other CPU uses."),
         ));
         return own.cores.clone();
     }

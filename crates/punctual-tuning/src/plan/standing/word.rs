@@ -71,7 +71,7 @@ fn given(id: &str, name: &str, value: &str, effect: Option<Fact<Shown>>, case: &
         (Some(Fact::Known(effect)), Some(judged)) if is_dead(judged.verdict) => {
             Standing::NotHonoured(format!("{}; {}", effect.text, said(&judged)))
         }
-        (Some(Fact::Known(effect)), _) => Standing::NotHonoured(format!("{} is what is in force", effect.text)),
+        (Some(Fact::Known(effect)), _) => Standing::NotHonoured(format!("{} is in force", effect.text)),
         (Some(unseen), _) => Standing::Unknown(unseen.trouble().unwrap_or_default()),
         (None, Some(judged)) if is_dead(judged.verdict) => Standing::NotHonoured(said(&judged)),
         (None, Some(judged)) if judged.verdict == WordVerdict::Effective => Standing::InForce,

@@ -233,7 +233,7 @@ pub fn remedy(intruder: Intruder) -> &'static str {
     match intruder {
         Intruder::Memory | Intruder::Allocation => tr!("Allocate before the loop."),
         Intruder::Fault => tr!("Lock memory with mlockall, and touch it before the loop."),
-        Intruder::Sleep => tr!("Take the second sleep out of the cycle, or make it the wait."),
+        Intruder::Sleep => tr!("Remove the second sleep from the cycle, or use it as the wait of the cycle."),
         Intruder::Lock => tr!("Use a mutex with priority inheritance, or none."),
         Intruder::PiLock => tr!("Hold the lock for a shorter time, or use none."),
         Intruder::Write => tr!("Hand the text to another thread."),

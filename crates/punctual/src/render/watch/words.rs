@@ -86,7 +86,7 @@ pub fn said(said: &Said) -> String {
         }
         Said::ActionFailed(why) => tr!("warning: {why}", why = lang::said(why)),
         Said::NotWritten(why) => {
-            tr!("warning: results cannot be stored at present, but the watch goes on: {why}", why = lang::said(why))
+            tr!("warning: results cannot be stored at present, but the watch continues: {why}", why = lang::said(why))
         }
         Said::NotMeasured(why) => {
             tr!("warning: nothing can be watched at present; the watch will try again: {why}", why = lang::said(why))

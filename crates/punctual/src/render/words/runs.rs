@@ -64,7 +64,7 @@ fn made_of(report: &Report) -> Vec<String> {
         return Vec::new();
     }
     let mut told = vec![tr!(
-        "this recording is made of {runs} of one scenario; each was measured by itself, with warm-ups of its own",
+        "this recording consists of {runs} of one scenario; each was measured separately, with warm-ups of its own",
         runs = units::counted(runs.len() as u64, "run")
     )];
     for (number, run) in runs.iter().enumerate().take(RUNS_TOLD) {

@@ -125,7 +125,7 @@ pub(super) fn moods(phase: &PhaseClaims) -> Option<String> {
     let moods = phase.moods?;
     let length = about(moods.length?);
     let seen = units::count(whole(moods.stretches));
-    let changes = tr!("This machine changes for about {length} at a time", length);
+    let changes = tr!("The latency of this machine changes for about {length} at a time", length);
     Some(match moods.run_wanted.filter(|_| moods.too_long) {
         Some(wanted) => tr!(
             "{changes}; a run of {time} has seen {seen} of these stretches, too few for limits for the next run: \
