@@ -86,7 +86,7 @@ fn guard(bench: &mut Bench<'_>, _: &Seen) -> Result<Vec<String>> {
 fn deadline(bench: &mut Bench<'_>, before: &Seen) -> Result<Vec<String>> {
     let output = bench.output("deadline", &format!("{TUNE} --confirm-within 3s; code=$?; {UNTIL_GONE}; exit $code"))?;
     let mut complaints = judge::ended(&output, &[0]);
-    complaints.extend(wanted(output.out.contains("goes back unless"), "the deadline was not told", &output));
+    complaints.extend(wanted(output.out.contains("will be put back unless"), "the deadline was not told", &output));
     complaints.extend(bench.seen("after-deadline")?.differences(before));
     let kept =
         format!("{TUNE} --confirm-within 20s >/dev/null && punctual status --confirm | head -n 3; sleep 21; {MASK}");
@@ -146,7 +146,7 @@ fn user(bench: &mut Bench<'_>, _: &Seen) -> Result<Vec<String>> {
     complaints.extend(wanted(output.out.contains("\"wq.unbound\""), "no plan", &output));
     let output = bench.output("user", "su nobody -c 'punctual tune --cpus 2-3 --yes' 2>&1 >/dev/null")?;
     complaints.extend(judge::ended(&output, &[1]));
-    complaints.extend(wanted(output.out.contains("takes root"), "not told that it takes root", &output));
+    complaints.extend(wanted(output.out.contains("needs root"), "not told that it needs root", &output));
     Ok(complaints)
 }
 
