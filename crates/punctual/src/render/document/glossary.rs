@@ -93,7 +93,7 @@ pub const MEMBERS: &[(&str, &str)] = &[
     ("mean", "The arithmetic mean."),
     ("mechanism", "How the threads wait for their release."),
     ("median_ns", "The median, in nanoseconds."),
-    ("medium", "The number of findings that cost costs microseconds, or happens rarelyly more."),
+    ("medium", "The number of findings that cost microseconds, or rarely more."),
     ("memory-limit", "The limit on locked memory of this user, in bytes, which is too low."),
     ("metric", "The number that was compared."),
     ("min", "The smallest value, exact."),
