@@ -34,12 +34,14 @@ pub enum TraceError {
     NoThread(std::io::Error),
 }
 
-fn remedy(errno: Errno) -> &'static str {
-    match errno {
-        Errno::PERM => "; the kernel may be locked down (lockdown=confidentiality), or root's rights are missing",
-        Errno::ACCESS => "; run as root",
-        Errno::MFILE => "; raise the limit on open files (ulimit -n)",
-        Errno::NOMEM => "; ask for a smaller trace buffer",
-        _ => "",
-    }
+/// What may help against this refusal, with a semicolon before it; empty if nothing is known.
+fn remedy(errno: Errno) -> String {
+    let remedy = match errno {
+        Errno::PERM => "the kernel may be locked down (lockdown=confidentiality), or root's rights are missing",
+        Errno::ACCESS => "run as root",
+        Errno::MFILE => "raise the limit on open files (ulimit -n)",
+        Errno::NOMEM => "ask for a smaller trace buffer",
+        _ => return String::new(),
+    };
+    format!("; {remedy}")
 }

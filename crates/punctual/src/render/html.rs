@@ -297,7 +297,7 @@ fn machine(report: &Report) -> Value {
         events => events.collect::<Vec<_>>(),
         notes => words::runs::notes(report),
         loads => loads.collect::<Vec<_>>(),
-        loads_skipped => report.loads_skipped.iter().map(|load| context! { name => &load.name, because => &load.because }).collect::<Vec<_>>(),
+        loads_skipped => report.loads_skipped.iter().map(|load| context! { name => &load.name, because => said(&load.because) }).collect::<Vec<_>>(),
     }
 }
 

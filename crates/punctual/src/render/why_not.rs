@@ -241,7 +241,7 @@ mod tests {
         let all = tried([(Ability::LockMemory, None), (Ability::ChangeSettings, None)]);
         assert!(text(&all, Style::default()).contains("EVERYTHING WORKS"));
         assert!(brief(&all).starts_with("EVERYTHING WORKS: 2"), "{}", brief(&all));
-        assert!(brief(&root()).ends_with("not here: the kernel's trace"), "{}", brief(&root()));
+        assert!(brief(&root()).ends_with("these do not work here: the kernel's trace"), "{}", brief(&root()));
     }
 
     #[test]

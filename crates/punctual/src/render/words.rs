@@ -25,7 +25,7 @@ pub use trust::{although, distrust, trust_answer};
 pub use verdict::{skip_difference, verdict};
 
 use super::clean::shortened;
-use super::lang::{text, tr, width};
+use super::lang::{said, text, tr, width};
 use super::units;
 use punctual_facts::cpu_set::CpuSet;
 use punctual_facts::finding::{Confidence, Finding, Severity, State};
@@ -168,7 +168,7 @@ fn incomplete(cut: &CutOff) -> String {
             bytes = units::counted(cut.lost_bytes, "byte")
         ),
         CutReason::Unfinished | CutReason::InAFrame => {
-            tr!("The recording is cut off after {good}: {reason}.", good, reason = cut.reason)
+            tr!("The recording is cut off after {good}: {reason}.", good, reason = said(&cut.reason.to_string()))
         }
     }
 }

@@ -33,7 +33,7 @@ fn the_page_says_what_the_report_holds() {
         "Can this run be trusted?",
         "dyn.preempt",
         "budget 50 \u{b5}s",
-        "x11perf is not installed",
+        "x11perf is not found on PATH",
         "bench.punctual",
     ] {
         assert!(plain.contains(said), "{said}");

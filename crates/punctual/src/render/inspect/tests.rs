@@ -212,9 +212,9 @@ fn a_share_that_would_read_as_none_is_told_as_a_number() {
         let thread = ThreadReport { cycles: Some(self::cycles(vec![rare])), ..thread(4712, "axis_loop", sleep()) };
         brief(&inspection(vec![thread])).replace('\u{202f}', " ")
     };
-    assert!(told(3).contains("is in 3 of 71 204 cycles of axis_loop"), "{}", told(3));
-    assert!(told(71).contains("is in 71 of 71 204 cycles of axis_loop"), "{}", told(71));
-    assert!(told(72).contains("is in 0.1 % of the cycles of axis_loop"), "{}", told(72));
+    assert!(told(3).contains("occurs in 3 of 71 204 cycles of axis_loop"), "{}", told(3));
+    assert!(told(71).contains("occurs in 71 of 71 204 cycles of axis_loop"), "{}", told(71));
+    assert!(told(72).contains("occurs in 0.1 % of the cycles of axis_loop"), "{}", told(72));
     let by = [(40_000, "timer"), (1, "holder")].map(|(count, name)| WokenBy {
         name: Some(name.to_owned()),
         count,

@@ -1,7 +1,7 @@
 //! Words of an inspection.
 
 use crate::render::clean::{ascii, shortened};
-use crate::render::lang::tr;
+use crate::render::lang::{said, tr};
 use crate::render::units::{self, THIN, count, counted, latency, portion};
 use crate::render::words::causes;
 use crate::render::words::command::{Command, length};
@@ -552,10 +552,10 @@ pub fn unseen(inspection: &Inspection) -> String {
         Engine::Bpf => {
             tr!(
                 "BPF, which sees the same as the kernel's trace and leaves nothing behind, cannot be used: {why}",
-                why = refused.why
+                why = said(&refused.why)
             )
         }
-        _ => tr!("the trace: {why}", why = refused.why),
+        _ => tr!("the trace: {why}", why = said(&refused.why)),
     };
     let mut told: Vec<String> = inspection.refused.iter().map(refusal).collect();
     let mut children: Vec<String> = Vec::new();

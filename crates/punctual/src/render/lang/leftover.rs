@@ -21,16 +21,16 @@ use std::fs;
 
 /// Plain English words in a row that no name of a thing has.
 const IN_A_ROW: usize = 3;
-/// What stays English, and why.
+/// The beginnings of what stays English, and why.
 const ALLOWED: [(&str, &str); 10] = [
     ("for file in", "a loop of the shell, to be pasted"),
     ("fdt resize fdt", "commands of U-Boot"),
     ("bpftool prog list", "a command"),
     ("none voluntary full", "modes of pre-emption, as the kernel's file has them"),
     ("timerlat osnoise hwlat", "names of tracers, as the kernel's file has them"),
-    ("sudo punctual audit", "a command"),
-    ("sudo punctual check", "a command"),
-    ("sudo punctual torture", "a command"),
+    ("sudo punctual", "a command"),
+    ("not permitted os", "an error of the C library"),
+    ("core cannot pace", "an error of the library punctual-rt, which speaks English"),
     ("recorded on the", "a note of the user, kept in a recording"),
     ("ro quiet irqpoll", "words of a machine's command line"),
 ];
@@ -61,7 +61,7 @@ fn english(line: &str) -> Option<String> {
 fn left(text: &str) -> BTreeSet<String> {
     let lines = text.lines().filter_map(|line| Some((english(line)?, line)));
     lines
-        .filter(|(row, _)| !ALLOWED.iter().any(|(allowed, _)| row == allowed))
+        .filter(|(row, _)| !ALLOWED.iter().any(|(allowed, _)| row.starts_with(allowed)))
         .map(|(row, line)| format!("{row} | {line}"))
         .collect()
 }

@@ -146,7 +146,7 @@ fn loads(sheet: &mut Sheet, report: &Report) {
         sheet.table(&table);
     }
     for SkippedLoad { name, because: why } in &report.loads_skipped {
-        sheet.point(2, &tr!("{name} was left out: {why}", name, why));
+        sheet.point(2, &tr!("{name} was left out: {why}", name, why = said(why)));
     }
 }
 

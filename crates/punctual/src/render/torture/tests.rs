@@ -14,6 +14,10 @@ use punctual_linux::torture::{
 };
 use punctual_numbers::report::Percentiles;
 
+const NOT_REAL_TIME: &str = "this user may not use real-time priorities: RLIMIT_RTPRIO is 0 (/proc/self/limits, \"Max realtime \
+     priority\") and CAP_SYS_NICE is missing. Run as root, or give the user `@realtime - rtprio 95` in \
+     /etc/security/limits.d/ and log in again";
+
 fn times(us: u64) -> Percentiles {
     let mut counts = Counts::new();
     (1..=200).for_each(|n| counts.record(Nanos::from_ns(us * 500 + n * us * 10)));
@@ -171,7 +175,7 @@ fn all() -> Vec<(&'static str, Outcome)> {
     use Verdict::{Broken, Held, Inconclusive};
     let signals = Integrity { signals: Some(987_654), ..integrity(false) };
     let refused = Outcome {
-        real_time_refused: Some("this user may not use real-time priorities: RLIMIT_RTPRIO is 0".to_owned()),
+        real_time_refused: Some(NOT_REAL_TIME.to_owned()),
         place: Place { cpus: CpuSet::parse_list("0-1").unwrap(), real_time: CpuSet::new(), core: None },
         end: End::Interrupted,
         ..outcome(Inconclusive, &[Doubt::NoRealTime, Doubt::NotLocked], Findings::Heap(heap(false)))

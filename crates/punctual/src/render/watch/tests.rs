@@ -76,7 +76,7 @@ fn history(thread: Option<&str>) -> History {
         days: vec![day(1, thread, 31), day(2, thread, 412), day(3, thread, 28)],
         gaps: REASONS.into_iter().enumerate().map(gap).collect(),
         damaged: Vec::new(),
-        notes: vec!["a note of the user".to_owned()],
+        notes: vec!["a note".to_owned()],
     }
 }
 

@@ -1,7 +1,7 @@
 //! Whether a run can be trusted, and why not, in sentences.
 
 use super::{cpus, end};
-use crate::render::lang::{text, tr};
+use crate::render::lang::{said, text, tr};
 use crate::render::units;
 use punctual_numbers::report::{Direction, Distrust, Trust};
 
@@ -136,9 +136,10 @@ fn told(doubt: &Distrust) -> (String, &'static str) {
         Distrust::ChangedDuring { path } => {
             (tr!("{path} changed during the run", path), tr!("the numbers come from two different settings"))
         }
-        Distrust::LoadMissing { load, why } => {
-            (tr!("load {load} did not run as asked ({why})", load, why), tr!("with this load the numbers may be worse"))
-        }
+        Distrust::LoadMissing { load, why } => (
+            tr!("load {load} did not run as asked ({why})", load, why = said(why)),
+            tr!("with this load the numbers may be worse"),
+        ),
         Distrust::Tracing { tracer } => {
             (tr!("tracing was on ({tracer})", tracer), tr!("it costs time at every event that it records"))
         }

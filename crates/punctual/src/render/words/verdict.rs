@@ -185,7 +185,7 @@ mod tests {
         );
         let bound = plain(&words.bound.unwrap());
         assert!(bound.starts_with("In the long run fewer than 1 in 13 000 releases miss (95 % confidence)"), "{bound}");
-        let clusters = "Large latencies come in clusters, so these 60 000 releases count as ";
+        let clusters = "Large latencies come in clusters, so these 60 000 releases count only as ";
         assert!(bound.contains(clusters) && bound.contains("None of them missed, so the limit is 3 in "), "{bound}");
         let but = plain(&words.but.unwrap());
         assert!(but.starts_with("That stands, although the hypervisor took 40 ms"), "{but}");
@@ -241,7 +241,7 @@ mod tests {
         assert!(skip_difference(&report.cpus[1]).is_none());
         let apart = plain(&skip_difference(&report.cpus[0]).unwrap());
         assert!(
-            apart.contains("p99 is 15.5 us of the activations that ran but 10.10 ms of the releases due"),
+            apart.contains("p99 is 15.5 us for the activations that ran, but 10.10 ms for the releases due"),
             "{apart}"
         );
         let row = &mut report.cpus[0].row;
