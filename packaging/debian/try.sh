@@ -1,9 +1,12 @@
 #!/bin/sh
 # Tries a package of Debian in a clean system, as piuparts does; `story.sh` is what happens there. The system has neither a
-# toolchain nor a network. It is a chroot here or, if the image of a kernel is named, a guest of that kernel: emulated, with
-# two CPUs, for amd64 or arm64. Its clock counts instructions, 1 000 000 000 a second, so that its times are those of a slow
-# machine, however busy this one is. In a chroot, the programs of another architecture are emulated one by one.
-# usage, as root: try.sh PACKAGE.deb SUITE.tar|SUITE [KERNEL]      (a suite is fetched by mmdebstrap)
+# toolchain nor a network. It is a chroot here or, if the image of a kernel is named, an emulated guest of that kernel with one
+# CPU. Its clock counts instructions, 1 000 000 000 a second, so that its times are those of a slow machine, however busy this
+# one is. With a second CPU, QEMU 7.2 lets kernels of Debian 12 for amd64 and armhf stand still while they boot. In a chroot, the
+# programs of another architecture are emulated one by one.
+# usage, as root: try.sh PACKAGE.deb SUITE.tar|SUITE [KERNEL]
+# A suite is fetched by mmdebstrap. For a guest of another architecture, debootstrap unpacks the suite and configures nothing of
+# it, because no program of that architecture has to run here then: a package needs no more than a shell and dpkg.
 # Exits with 3 if something that it needs is missing.
 set -eu
 
@@ -16,8 +19,10 @@ done
 package=$1 suite=$2 kernel=${3:-}
 arch=$(dpkg-deb --field "$package" Architecture)
 case $arch in
-  amd64) qemu=qemu-system-x86_64 machine=q35 console=ttyS0 ;;
-  arm64) qemu=qemu-system-aarch64 machine=virt console=ttyAMA0 ;;
+  amd64) qemu=qemu-system-x86_64 machine=q35 processor=max console=ttyS0 ;;
+  arm64) qemu=qemu-system-aarch64 machine=virt processor=max,pauth-impdef=on console=ttyAMA0 ;;
+  armhf) qemu=qemu-system-arm machine=virt,highmem=off processor=cortex-a15 console=ttyAMA0 ;;
+  riscv64) qemu=qemu-system-riscv64 machine=virt processor=rv64 console=ttyS0 ;;
   *) [ -z "$kernel" ] || missing "no guests of $arch" ;;
 esac
 if [ -n "$kernel" ]; then
@@ -33,12 +38,25 @@ mkdir "$root"
 case $suite in
   *.tar) ;;
   *)
-    command -v mmdebstrap >/dev/null || missing "mmdebstrap is not installed"
-    mmdebstrap --quiet --variant=minbase --architectures="$arch" "$suite" "$work/suite.tar"
-    suite=$work/suite.tar
+    if [ -n "$kernel" ] && [ "$arch" != "$(dpkg --print-architecture)" ]; then
+      command -v debootstrap >/dev/null || missing "debootstrap is not installed"
+      debootstrap --foreign --variant=minbase --arch="$arch" "$suite" "$root" http://deb.debian.org/debian >"$work/unpacked" ||
+        { tail "$work/unpacked"; exit 1; }
+      # What configuring base-passwd and base-files would make. In a container, debootstrap makes /proc a link to itself.
+      for file in passwd group; do
+        cp "$root/usr/share/base-passwd/$file.master" "$root/etc/$file"
+      done
+      rm -rf "$root/debootstrap" "$root/proc" "$root"/var/cache/apt/archives/*.deb
+      mkdir "$root/proc" "$root/srv"
+      suite=
+    else
+      command -v mmdebstrap >/dev/null || missing "mmdebstrap is not installed"
+      mmdebstrap --quiet --variant=minbase --architectures="$arch" "$suite" "$work/suite.tar"
+      suite=$work/suite.tar
+    fi
     ;;
 esac
-tar -xf "$suite" -C "$root"
+[ -z "$suite" ] || tar -xf "$suite" -C "$root"
 [ -n "$kernel" ] || chroot "$root" /bin/true 2>/dev/null ||
   missing "the kernel does not start programs for $arch: install qemu-user-static, which has the kernel start them"
 mkdir "$root/try"
@@ -73,8 +91,8 @@ cat >"$root/init" <<'INIT'
 #!/bin/sh
 export PATH=/usr/sbin:/usr/bin:/sbin:/bin
 mount -t proc proc /proc
-mount -t sysfs sysfs /sys
 mount -t devtmpfs dev /dev
+mount -t sysfs sysfs /sys
 mkdir -p /dev/shm
 mount -t tmpfs shm /dev/shm
 mount -t tmpfs run /run
@@ -93,7 +111,7 @@ INIT
 chmod +x "$root/init"
 (cd "$root" && find . | cpio --quiet -o -H newc) >"$work/initrd"
 rm -rf "$root" "$work/suite.tar"
-$qemu -machine "$machine" -cpu max -smp 2 -m 1536 -nodefaults -nographic -no-reboot -serial stdio \
+$qemu -machine "$machine" -cpu "$processor" -smp 1 -m 1536 -nodefaults -nographic -no-reboot -serial stdio \
   -icount shift=0,sleep=off -kernel "$kernel" -initrd "$work/initrd" \
   -append "console=$console rdinit=/init panic=-1 quiet" | tee "$work/console"
 grep -q '^story: ended with 0' "$work/console"

@@ -41,7 +41,14 @@ fn program(root: &Path, platform: &Platform, features: &[&str]) -> Result<()> {
     let mut cargo = run::cargo(root, &["build", "--profile", "small", "--package", "punctual", "--target", target]);
     cargo.args(features);
     let mut flags = capi::flags(root);
-    flags.push("\x1f-Ctarget-feature=+crt-static\x1f-Cforce-unwind-tables=no");
+    flags.push("\x1f-Ctarget-feature=+crt-static");
+    if platform.debian == "armhf" {
+        // Every ARMv7 has the short instructions, with which code is a quarter smaller. The compiler warns that it may drop
+        // the feature, and the standard library stays as it is.
+        flags.push(",+thumb-mode");
+    }
+    flags.push("\x1f-Cforce-unwind-tables=no");
+    let bin = compiler_folder()?;
     if target.ends_with("musl") {
         // The linker that comes with Rust needs no libraries of this machine. Its relative relocations are a tenth as long
         // when they are packed; musl unpacks them from 1.2.4 on. Functions with the same code become one, because nothing
@@ -49,11 +56,12 @@ fn program(root: &Path, platform: &Platform, features: &[&str]) -> Result<()> {
         flags.push("\x1f-Clinker-flavor=ld.lld\x1f-Clink-arg=-zpack-relative-relocs\x1f-Clink-arg=--icf=all");
         cargo.env("PUNCTUAL_LINKER", "rust-lld");
     } else {
-        // Without this, rustc gives the script the arguments of ld, which the C compiler behind it refuses.
-        flags.push("\x1f-Clinker-flavor=gcc");
-        cargo.env("PUNCTUAL_LINKER", platform.compiler());
+        // Without the flavor, rustc gives the script the arguments of ld, which the C compiler behind it refuses. The C
+        // compiler knows where its library is, and finds the linker that comes with Rust by this variable. On x86-64, rustc
+        // chooses that linker anyway; elsewhere, the C compiler's own does not know how to make one of equal functions.
+        flags.push("\x1f-Clinker-flavor=gcc\x1f-Clink-arg=-fuse-ld=lld\x1f-Clink-arg=-Wl,--icf=all");
+        cargo.env("PUNCTUAL_LINKER", platform.compiler()).env("COMPILER_PATH", bin.join("gcc-ld"));
     }
-    let bin = compiler_folder()?;
     let path = std::env::join_paths(std::iter::once(bin).chain(std::env::split_paths(&path())))?;
     cargo.env(Platform::linker_variable(target), root.join("packaging/link.sh")).env("PATH", path);
     cargo.env("CARGO_ENCODED_RUSTFLAGS", flags).env_remove("RUSTFLAGS").env_remove("CARGO_BUILD_TARGET");
