@@ -99,7 +99,7 @@ pub(crate) fn counted(case: &Case<'_>) -> Result<Option<String>, Doubt> {
     match &found {
         Some(file) => case.note(file, "exists: the CPU controller is on for this group"),
         None => {
-            case.note(format!("{mount}{group}/cpu.max"), "does not exist: the CPU controller is off for this group")
+            case.note(format!("{mount}{group}/cpu.max"), "does not exist: the CPU controller is off for this group");
         }
     }
     Ok(found)

@@ -274,11 +274,11 @@ pub fn doubt(doubt: Doubt, outcome: &Outcome) -> String {
     match doubt {
         Doubt::NoRealTime => {
             let why = outcome.real_time_refused.as_deref().unwrap_or_default();
-            tr!("No real-time thread was there: {why}.", why)
+            tr!("No real-time thread was there: {why}.", why = said(why))
         }
         Doubt::NoOutOfBand => {
             let why = outcome.core_refused.as_deref().unwrap_or_default();
-            tr!("No out-of-band thread was there: {why}.", why)
+            tr!("No out-of-band thread was there: {why}.", why = said(why))
         }
         Doubt::NoRegisters => {
             tr!("Threads switched, but the registers of this architecture are not known here.").to_owned()
@@ -291,14 +291,14 @@ pub fn doubt(doubt: Doubt, outcome: &Outcome) -> String {
                 Findings::Heap(heap) => heap.lock_refused.as_deref().unwrap_or_default(),
                 _ => "",
             };
-            tr!("Memory is not locked: {why}.", why)
+            tr!("Memory is not locked: {why}.", why = said(why))
         }
         Doubt::NoPressure => {
             let why = match &outcome.findings {
                 Findings::Heap(heap) => heap.load_failure.as_deref().unwrap_or_default(),
                 _ => "",
             };
-            tr!("The process that uses up memory failed: {why}.", why)
+            tr!("The process that uses up memory failed: {why}.", why = said(why))
         }
         Doubt::NoInversionSeen => {
             tr!("Plain locks were not seen to invert priorities, so inheritance may not have been needed.").to_owned()
