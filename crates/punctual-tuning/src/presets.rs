@@ -75,7 +75,7 @@ pub static ALL: &[Preset] = &[
     },
     Preset {
         name: "audio",
-        about: "64 frames at 48 kHz on a desktop shared with others",
+        about: "64 frames at 48 kHz on a desktop, beside other programs",
         kind: Kind::Audio,
         period: Nanos::from_us(1333),
         budget: Nanos::from_us(650),

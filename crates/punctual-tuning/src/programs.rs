@@ -206,12 +206,12 @@ pub const PROGRAMS: &[Program] = &[
         .sets("frequencies, turbo and limits of power, when it gets warm", &[FREQUENCIES,
         &[Written::File("powercap")]]),
     entry("TLP", &["tlp.service"], &["tlp"]).bad_for(POWER).ends_for(LIMITS).owner_for(&[OWNS_POWER])
-        .sets("governors, preferences and power of devices, at each change of the power supply", &[FREQUENCIES,
-        &[Written::File("power/control"), Written::File("pcie_aspm"), Written::File("link_power_management_policy"),
+        .sets("governors, energy-performance preferences and power of devices, at each change of the power supply",
+        &[FREQUENCIES, &[Written::File("power/control"), Written::File("pcie_aspm"), Written::File("link_power_management_policy"),
         Written::Sysctl("kernel.nmi_watchdog")]]),
     entry("power-profiles-daemon", &["power-profiles-daemon.service"], &["power-profiles-"]).bad_for(POWER)
-        .ends_for(LIMITS).owner_for(&[OWNS_POWER]).sets("preferences and turbo, when somebody chooses a profile",
-        &[FREQUENCIES]),
+        .ends_for(LIMITS).owner_for(&[OWNS_POWER])
+        .sets("energy-performance preferences and turbo, when somebody chooses a power profile", &[FREQUENCIES]),
     entry("auto-cpufreq", &["auto-cpufreq.service"], &["auto-cpufreq"]).bad_for(POWER).owner_for(&[OWNS_POWER])
         .sets("governors, frequencies and turbo, every few seconds", &[FREQUENCIES]),
     entry("cpufreqd", &["cpufreqd.service"], &["cpufreqd"]).bad_for(POWER).owner_for(&[OWNS_POWER])
@@ -220,7 +220,8 @@ pub const PROGRAMS: &[Program] = &[
         .sets("governors and power of devices, at each change of the power supply", &[FREQUENCIES]),
     entry("system76-power", &["com.system76.PowerDaemon.service", "system76-power.service"], &["system76-power"])
         .bad_for(POWER).owner_for(&[OWNS_POWER])
-        .sets("governors, preferences and turbo, when somebody chooses a profile", &[FREQUENCIES]),
+        .sets("governors, energy-performance preferences and turbo, when somebody chooses a power profile",
+            &[FREQUENCIES]),
     entry("cpufrequtils", &["cpufrequtils.service", "loadcpufreq.service"], &[]).owner_for(&[OWNS_POWER])
         .sets("governors, once at each boot", &[FREQUENCIES]),
     entry("cpupower", &["cpupower.service"], &[]).owner_for(&[OWNS_POWER]).sets("governors, once at each boot",

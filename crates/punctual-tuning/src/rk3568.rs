@@ -85,7 +85,8 @@ pub(crate) fn counsel(rt: &CpuSet) -> String {
     let owners = |is_rt: bool| (0..FOUR).find(|cpu| rt.contains(*cpu) == is_rt).map(|cpu| &quarters[cpu as usize]);
     let (Some(ours), Some(theirs)) = (owners(true), owners(false)) else { return look.to_owned() };
     format!(
-        "{look} For CPUs {rt}: WORD_3=0x{:x}, which gives quarters {ours} to them and {theirs} to the others.",
+        "{look} For CPUs {rt}: WORD_3=0x{:x}, which gives quarters {ours} to these CPUs and {theirs} to the other \
+            CPUs.",
         word(&quarters)
     )
 }

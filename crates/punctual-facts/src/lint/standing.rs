@@ -164,7 +164,8 @@ fn dotted(module: &str, parameter: &str, target: &Target) -> Draft {
     if draft.verdict == Unknown && is_patched {
         let stock = Target { flavour: Flavour::Stock, ..target.clone() };
         if found.place.on(&stock) != Presence::No {
-            let why = "kernels from kernel.org have no i915 with PREEMPT_RT; distributions patch it in up to 6.12";
+            let why = "before 7.0, kernels from kernel.org have no i915 with PREEMPT_RT; up to 6.12, distributions \
+                add it by a patch";
             draft = Draft::new(Accepted, why, "kernel 6.1, 6.12 drivers/gpu/drm/i915/Kconfig");
             draft.kind = found.kind;
         }

@@ -64,7 +64,7 @@ pub(crate) const KNOBS: &[Knob] = &[
         persist: &[
             Lasting::NoWord("ftrace"),
             Lasting::NoWord("trace_event"),
-            Lasting::other("Find out who turned it on."),
+            Lasting::other("Find out who turned tracing on."),
         ],
         cost: "The trace.",
         blast: Blast::Disturbing,
@@ -103,7 +103,7 @@ pub(crate) const KNOBS: &[Knob] = &[
         check: Check::sysctl(
             "kernel.printk_devkmsg",
             Want::Word { good: &["ratelimit", "off"], bad: &["on"] },
-            CannotBe("this kernel does not print"),
+            CannotBe("this kernel was built without printk"),
         ),
         why: "If devkmsg is on, messages that programs write to /dev/kmsg go to the consoles without any limit.",
         persist: &[Lasting::NoWord("printk.devkmsg")],
@@ -118,7 +118,7 @@ pub(crate) const KNOBS: &[Knob] = &[
         id: "log.delay",
         title: "No delay after each message",
         severity: Weight::all(Medium),
-        check: Check::sysctl("kernel.printk_delay", Want::ZERO, CannotBe("this kernel does not print")),
+        check: Check::sysctl("kernel.printk_delay", Want::ZERO, CannotBe("this kernel was built without printk")),
         why: "After every message, the CPU that logged it waits in a loop for printk_delay milliseconds.",
         persist: &[Lasting::NoWord("boot_delay")],
         cost: "None.",
@@ -129,7 +129,12 @@ pub(crate) const KNOBS: &[Knob] = &[
         id: "log.ignore_loglevel",
         title: "The console level is heeded",
         severity: Weight::all(Medium),
-        check: Check::parameter("printk", "ignore_loglevel", Want::NO, CannotBe("this kernel does not print")),
+        check: Check::parameter(
+            "printk",
+            "ignore_loglevel",
+            Want::NO,
+            CannotBe("this kernel was built without printk"),
+        ),
         why: "With ignore_loglevel every message goes to the consoles, whatever kernel.printk says.",
         persist: &[Lasting::NoWord("ignore_loglevel")],
         cost: "Fewer hints on the screen.",
@@ -163,7 +168,7 @@ pub(crate) const KNOBS: &[Knob] = &[
         why: "Every thread that reaches a probe traps or takes a detour, and placing a probe stops all CPUs for a \
             moment.",
         fix: Fix::command("echo > /sys/kernel/tracing/kprobe_events; echo > /sys/kernel/tracing/uprobe_events"),
-        persist: &[Lasting::NoWord("kprobe_event"), Lasting::other("Find out who placed them")],
+        persist: &[Lasting::NoWord("kprobe_event"), Lasting::other("Find out who placed the probes")],
         undo: Fix::prose("Write the lines back."),
         cost: "The trace.",
         blast: Blast::Disturbing,
@@ -211,7 +216,7 @@ pub(crate) const KNOBS: &[Knob] = &[
         ),
         why: "Monitoring agents keep performance counters on every CPU. A counter that overflows interrupts the CPU, \
             and a timer switches between counters if there are too many.",
-        fix: Fix::prose("Stop the program, or tell it to leave CPUs <I> out."),
+        fix: Fix::prose("Stop the agent, or tell it to leave CPUs <I> out."),
         persist: &[Lasting::other("The same in the program's configuration")],
         cost: "Profiles.",
         confidence: Confidence::Medium,
@@ -227,9 +232,9 @@ pub(crate) const KNOBS: &[Knob] = &[
         },
         check: Check::advice("cannot be seen without the bpf system call: bpftool prog list, bpftool link list"),
         why: "A BPF program runs wherever it is attached: at every system call, switch or packet.",
-        fix: Fix::prose("Stop the program that loaded it."),
-        persist: &[Lasting::other("Do not start it with the machine")],
-        cost: "The function of that program.",
+        fix: Fix::prose("Stop the program that loaded the BPF program."),
+        persist: &[Lasting::other("Do not start the program that loaded the BPF program with the machine")],
+        cost: "The functions of the program that loaded the BPF program.",
         confidence: Confidence::Medium,
         sources: &["bpf(2)", "bpftool-prog(8)"],
         ..KNOB
@@ -260,7 +265,7 @@ pub(crate) const KNOBS: &[Knob] = &[
 
 fn level(case: &Case<'_>) -> Judged {
     let path = "/proc/sys/kernel/printk";
-    let levels = case.text(path, CannotBe("this kernel does not print"))?;
+    let levels = case.text(path, CannotBe("this kernel was built without printk"))?;
     match levels.split_whitespace().next().and_then(|first| first.parse::<u32>().ok()) {
         Some(console) => Ok(console <= 4),
         None => Doubt::unknown(format!("{path} holds '{levels}'")),

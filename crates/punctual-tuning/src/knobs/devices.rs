@@ -140,7 +140,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "dev.sound",
         title: "No sound devices",
-        applies: |case| case.not_for(Kind::Audio, "this work needs sound"),
+        applies: |case| case.not_for(Kind::Audio, "audio work needs sound"),
         check: Check::NoDevice { class: "sound", start: "card" },
         why: "Sound devices interrupt at every period, and their codecs are powered up and down.",
         fix: Fix::prose("rmmod the drivers (snd_hda_intel ...), when nothing uses them."),
@@ -185,7 +185,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     },
     Knob {
         id: "dev.rng",
-        title: "No kernel thread drains the hardware generator here",
+        title: "The kernel thread hwrng stays off the real-time CPUs",
         check: Check::Probe(rng),
         why: "The kernel thread hwrng reads the random number generator all the time. Some generators answer slowly \
             over a bus that other devices need; a TPM takes milliseconds.",

@@ -24,7 +24,7 @@ pub(crate) const KNOBS: &[Knob] = &[
         id: "gpu.desktop",
         title: "No desktop session",
         severity: Weight::all(Medium),
-        applies: |case| case.not_for(Kind::Audio, "this work runs on a shared desktop"),
+        applies: |case| case.not_for(Kind::Audio, "audio work usually shares its machine with a desktop session"),
         check: Check::Service,
         why: "Drawing loads memory, the last-level cache and USB, in step with the screen and with every movement of \
             the mouse.",
@@ -62,7 +62,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "gpu.display",
         title: "No display is lit",
-        applies: |case| case.not_for(Kind::Audio, "this work runs on a shared desktop"),
+        applies: |case| case.not_for(Kind::Audio, "audio work usually shares its machine with a desktop session"),
         check: Check::seen(
             "/sys/class/drm/card*-*/enabled",
             Want::Word { good: &["disabled"], bad: &["enabled"] },
@@ -129,12 +129,12 @@ pub(crate) const KNOBS: &[Knob] = &[
         title: "No program computes on the graphics card",
         applies: |case| cards(case).map(|_| ()),
         check: Check::advice(
-            "would be costly to read: /proc/PID/fdinfo of every program that has /dev/dri open counts engine time in \
-            its lines drm-engine-",
+            "would be costly to read: the lines drm-engine-* in /proc/PID/fdinfo of every program that has /dev/dri \
+            open",
         ),
         why: "An integrated GPU at work takes power, cache and memory bandwidth from the CPUs.",
-        fix: Fix::prose("End the programs that use it, or limit its frequency (gpu.freq)."),
-        persist: &[Lasting::other("Do not start them with the machine")],
+        fix: Fix::prose("End the programs that compute on the GPU, or limit the GPU's frequency (gpu.freq)."),
+        persist: &[Lasting::other("Do not start programs that compute on the GPU with the machine")],
         cost: "Graphics, video, computing on the card.",
         confidence: Confidence::Medium,
         sources: &["kernel gpu/drm-usage-stats.rst"],

@@ -44,7 +44,9 @@ pub(crate) const KNOBS: &[Knob] = &[
         check: Check::Service,
         why: "The threads of guests run where the scheduler puts them, exit to the kernel often, and share caches \
             and memory bandwidth.",
-        fix: Fix::prose("Stop them, or keep them on CPUs <H>: systemctl set-property machine.slice AllowedCPUs=<H>"),
+        fix: Fix::prose(
+            "Stop the guests, or keep them on CPUs <H>: systemctl set-property machine.slice AllowedCPUs=<H>",
+        ),
         persist: &[Lasting::other(
             "systemctl set-property without --runtime lasts; or <vcpupin> and <emulatorpin> in each guest's definition",
         )],

@@ -8,7 +8,7 @@ const KNOB: Knob = Knob { cost: "None.", confidence: Confidence::Medium, ..Knob:
 pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "lim.rtprio",
-        title: "The caller may use the real-time class",
+        title: "Programs started from this shell may use the real-time class",
         severity: Weight::of(Fatal, High, Fatal),
         check: Check::Probe(|case| {
             Ok(has_capability(case, CAP_SYS_NICE)?
@@ -28,7 +28,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     },
     Knob {
         id: "lim.memlock",
-        title: "The caller may lock its memory",
+        title: "Programs started from this shell may lock their memory",
         severity: Weight::of(High, Medium, Medium),
         check: Check::Probe(|case| {
             Ok(has_capability(case, CAP_IPC_LOCK)?
@@ -58,7 +58,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     },
     Knob {
         id: "lim.cpus",
-        title: "The caller may run on the real-time CPUs",
+        title: "Programs started from this shell may run on the real-time CPUs",
         severity: Weight::all(Fatal),
         check: Check::Probe(cpus),
         why: "If a cpuset leaves these CPUs out, the kernel refuses to pin a thread to them. An affinity that was \
@@ -72,7 +72,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     },
     Knob {
         id: "lim.rtprio_max",
-        title: "The caller may not use priority 99",
+        title: "Programs started from this shell may not use priority 99",
         check: Check::Probe(|case| {
             Doubt::not_applicable_if(
                 has_capability(case, CAP_SYS_NICE)?,
@@ -100,7 +100,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     },
     Knob {
         id: "lim.cpu_max",
-        title: "The caller's control group has no CPU quota",
+        title: "The control group of this shell has no CPU quota",
         severity: Weight::all(Medium),
         check: Check::Probe(|case| {
             if let Some(is_free) = is_unlimited_v1(case, "cpu", "cpu.cfs_quota_us", |quota_us| quota_us < 0)? {
@@ -119,7 +119,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     },
     Knob {
         id: "lim.memory_max",
-        title: "The caller's control group has no memory limit",
+        title: "The control group of this shell has no memory limit",
         check: Check::Probe(|case| {
             let is_free = |limit_bytes| limit_bytes >= NO_LIMIT_BYTES;
             if let Some(is_free) = is_unlimited_v1(case, "memory", "memory.limit_in_bytes", is_free)? {
@@ -299,7 +299,7 @@ fn groups(case: &Case<'_>, controller: &str) -> Result<Option<Vec<String>>, Doub
     let table = case.content(path, CannotBe("this kernel has no control groups"))?;
     let Some(own) = group_of(&table, controller) else { return Ok(None) };
     if !own.starts_with('/') || own.contains("..") {
-        return Doubt::unknown(format!("the caller's control group '{own}' is outside of what can be seen"));
+        return Doubt::unknown(format!("the control group of this shell, '{own}', is outside of what can be seen"));
     }
     let mut group = own.trim_end_matches('/');
     let mut all = vec![group.to_owned()];
@@ -339,7 +339,7 @@ fn is_unlimited_v1(
 /// limit.
 fn is_unlimited(case: &Case<'_>, files: &[&str]) -> Judged {
     let root = "/sys/fs/cgroup";
-    let Some(groups) = groups(case, "")? else { return Doubt::unknown("the caller's control group is not shown") };
+    let Some(groups) = groups(case, "")? else { return Doubt::unknown("the control group of this shell is not shown") };
     let names = case.names(root, TellsNothing("control groups cannot be seen here"))?;
     Doubt::unknown_if(!names.iter().any(|name| name == "cgroup.procs"), "control groups cannot be seen here")?;
     let (mut seen, mut is_free) = (0, true);

@@ -12,7 +12,7 @@ pub(crate) const KNOBS: &[Knob] = &[
         why: "While auditing is on, every system call of every task does extra work at entry and exit.",
         fix: Fix::command("auditctl -e 0"),
         persist: &[Lasting::word("audit=0")],
-        undo: Fix::prose("auditctl -e 1; remove the word; unmask."),
+        undo: Fix::prose("auditctl -e 1; remove the word; unmask the service."),
         cost: "Compliance, where it is demanded.",
         confidence: Confidence::Medium,
         sources: &["kernel-parameters.txt: audit=", "auditctl(8)"],
@@ -137,7 +137,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     },
     Knob {
         id: "sec.ssbd",
-        title: "Loads may pass stores in the caller",
+        title: "Programs started from this shell may read memory ahead of earlier writes",
         check: Check::Probe(|case| match case.status("Speculation_Store_Bypass")?.as_str() {
             "thread force mitigated" | "thread mitigated" | "globally mitigated" => Ok(false),
             "thread vulnerable" | "vulnerable" | "not vulnerable" => Ok(true),
@@ -200,7 +200,7 @@ fn traps_split_locks(case: &Case<'_>) -> Result<(), Doubt> {
 }
 
 fn smap(case: &Case<'_>) -> Judged {
-    case.only_on(Arch::X86, "only x86 has it")?;
+    case.only_on(Arch::X86, "only x86 has SMAP")?;
     let has_it = case.has_flag("smap")?;
     case.note("/proc/cpuinfo flags", if has_it { "smap" } else { "no smap" });
     Doubt::not_applicable_if(!has_it && !case.requested("clearcpuid"), "this CPU has no SMAP")?;

@@ -34,10 +34,9 @@ pub(crate) const KNOBS: &[Knob] = &[
         why: "Monitoring agents regularly read per-CPU files, some of which interrupt every CPU, and keep threads on \
             all CPUs.",
         fix: Fix::prose(
-            "systemctl stop each of them, or keep it on CPUs <H>: systemctl set-property --runtime UNIT \
-            AllowedCPUs=<H>",
+            "systemctl stop each agent, or keep it on CPUs <H>: systemctl set-property --runtime UNIT AllowedCPUs=<H>",
         ),
-        persist: &[Lasting::other("or keep them on other CPUs: systemctl set-property UNIT AllowedCPUs=<H>")],
+        persist: &[Lasting::other("or keep the agents on other CPUs: systemctl set-property UNIT AllowedCPUs=<H>")],
         undo: Fix::command("systemctl start; systemctl revert UNIT"),
         cost: "Observability.",
         confidence: Confidence::Low,
@@ -74,7 +73,7 @@ pub(crate) const KNOBS: &[Knob] = &[
         check: Check::Service,
         why: "Security scanners delay every opening of a file until they have scanned it, and hook into programs and \
             packets.",
-        fix: Fix::prose("systemctl stop it, or exclude the real-time programs and files from scans."),
+        fix: Fix::prose("systemctl stop the scanner, or exclude the real-time programs and files from scans."),
         persist: &[Lasting::other("In the scanner's own configuration")],
         cost: "Protection by the scanner.",
         confidence: Confidence::Low,
@@ -108,7 +107,7 @@ pub(crate) const KNOBS: &[Knob] = &[
         title: "No other program sets priorities",
         check: Check::Service,
         why: "These daemons renice, move and re-schedule other people's threads by rules of their own.",
-        fix: Fix::prose("systemctl stop each of them, or name the real-time programs in their exceptions."),
+        fix: Fix::prose("systemctl stop each daemon, or name the real-time programs in their exceptions."),
         cost: "What these daemons do for interactive programs.",
         confidence: Confidence::Low,
         sources: &["unverified: usual advice"],
@@ -120,7 +119,9 @@ pub(crate) const KNOBS: &[Knob] = &[
         check: Check::Service,
         why: "Out-of-memory daemons watch memory pressure and kill a process before the kernel would; they choose a \
             large process, and a program that locks its memory is large.",
-        fix: Fix::prose("systemctl stop it, or exclude the unit: ManagedOOMPreference=omit"),
+        fix: Fix::prose(
+            "systemctl stop the daemon, or exclude the unit of the real-time work: ManagedOOMPreference=omit",
+        ),
         persist: &[Lasting::unit("ManagedOOMPreference=omit")],
         cost: "The kernel kills later.",
         sources: &["systemd-oomd(8)", "earlyoom(1)"],

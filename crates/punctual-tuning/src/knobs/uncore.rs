@@ -13,7 +13,7 @@ const KNOB: Knob = Knob {
 /// Fields shared by the knobs about devices other than CPUs that are to have a fixed frequency.
 const ACCELERATOR: Knob = Knob {
     severity: Weight::all(Info),
-    cost: "Power; better still a fixed low clock.",
+    cost: "Power, unless the clock is fixed at a low frequency.",
     sources: &["kernel ABI testing/sysfs-class-devfreq", "unverified: size of the effect on a given board"],
     ..KNOB
 };

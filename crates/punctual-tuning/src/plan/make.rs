@@ -90,7 +90,11 @@ impl Plan {
             Err(why) => {
                 self.limits.push(format!("Values are not kept for the boots to come: {why}"));
                 if !matches!(why, Obstacle::Denied { .. }) {
-                    self.forgo(|keep| !is_word(keep), "nothing here keeps it for the boots to come", findings);
+                    self.forgo(
+                        |keep| !is_word(keep),
+                        "nothing on this machine keeps the value for the boots to come",
+                        findings,
+                    );
                 }
             }
         }
@@ -205,8 +209,8 @@ fn until_reboot(changes: &mut Vec<Change>, holds: bool) -> Vec<Left> {
         change.keeps.retain(is_held);
         change.lasts = if change.keeps.is_empty() { Lasts::Reboot } else { Lasts::Process };
         if !holds && !change.keeps.is_empty() {
-            let why = "a process has to keep a file open for this; punctual tune without --until-reboot installs a \
-                service that does so";
+            let why = "a process has to keep a file open for the limit; punctual tune without --until-reboot installs \
+                a service that does so";
             left.push(Left::new(&change.id, &change.title, Severity::Medium, Reason::NotHere(why.to_owned())));
             return false;
         }

@@ -43,7 +43,7 @@ pub struct InspectArgs {
     /// Write SARIF 2.1.0 to this file, for code-review tools: the operations in the cycles, with their source lines
     #[arg(long, value_name = "PATH")]
     pub sarif: Option<PathBuf>,
-    /// Write an HTML page with all of it, and pictures of late cycles
+    /// Write an HTML page with all results, and pictures of late cycles
     #[arg(long, value_name = "PATH")]
     pub html: Option<PathBuf>,
     /// Write a line for each cycle to this file as comma-separated values: when it was released, when the thread woke and when

@@ -105,7 +105,7 @@ fn parse_lab_loads(text: &str) -> Result<Loads, String> {
 
 #[derive(Args, Clone, Debug)]
 pub struct LabGateArgs {
-    /// The kernel to judge, named as for compare
+    /// The kernel to judge, named as for punctual lab compare
     #[arg(long, value_name = "KERNEL", value_parser = parse_kernel, required_unless_present = "build")]
     pub kernel: Option<Choice>,
     /// Options that the kernel must have been built with, as lines of a configuration; a kernel with other values is
@@ -116,7 +116,8 @@ pub struct LabGateArgs {
     /// image
     #[arg(long, value_name = "COMMAND", requires = "config", conflicts_with = "kernel")]
     pub build: Option<String>,
-    /// Compare it with the kernel in this file, which --save has written; load, period, duration and memory are those of the file
+    /// Compare the kernel with the one in this file, which --save has written; load, period, duration and memory are
+    /// those of the file
     #[arg(long, value_name = "FILE", required_unless_present = "save")]
     pub baseline: Option<PathBuf>,
     /// Write the measurements of this kernel to a file with which later kernels are compared
@@ -151,7 +152,7 @@ pub struct LabBisectArgs {
     /// Words of the command line with which the kernel is good
     #[arg(long, value_name = "WORDS", requires = "bad_words", allow_hyphen_values = true)]
     pub good_words: Option<String>,
-    /// Words of the command line with which it is bad
+    /// Words of the command line with which the kernel is bad
     #[arg(long, value_name = "WORDS", requires = "good_words", allow_hyphen_values = true)]
     pub bad_words: Option<String>,
     /// Configuration of a good kernel

@@ -131,7 +131,7 @@ pub enum Command {
     /// Merge several runs of one scenario into one recording
     #[cfg_attr(not(feature = "every-verb"), command(skip))]
     Merge(MergeArgs),
-    /// Rank the causes of latency in a recording: who made it late
+    /// Rank what made activations late in a recording
     #[cfg_attr(not(feature = "every-verb"), command(skip))]
     Explain(ExplainArgs),
     /// Observe a running program: its periodic threads, what is in their cycles, how they are set up
@@ -302,10 +302,10 @@ pub struct LintArgs {
     /// Version of the kernel that reads the line, for example 6.12 [default: this machine's]
     #[arg(long, value_name = "VERSION", value_parser = parse_version)]
     pub kernel: Option<Version>,
-    /// Kind of that kernel [default: this machine's]
+    /// Kind of the kernel that reads the line [default: this machine's]
     #[arg(long, value_parser = one_of(FLAVOURS))]
     pub flavour: Option<Flavour>,
-    /// Architecture of that kernel [default: this machine's]
+    /// Architecture of the kernel that reads the line [default: this machine's]
     #[arg(long, value_parser = one_of(ARCHES))]
     pub arch: Option<Arch>,
     /// Number of CPUs of the machine that boots with the line [default: that of this machine, or unknown for the line of another machine]
@@ -360,7 +360,7 @@ pub struct CheckArgs {
     /// How long to measure; looking for causes takes a quarter of it in addition [default: 30s]
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     pub duration: Option<Nanos>,
-    /// Do not measure: say which functions of punctual work here, and what to install or to grant for the others
+    /// Do not measure: say which functions of punctual work here, and what to install or to grant for those that do not
     #[arg(long, conflicts_with_all = ["period", "budget", "cpus", "priority", "duration", "load", "wait_quiet", "out", "junit", "fail_on"])]
     pub why_not: bool,
     /// Do not look for causes in a second, traced pass

@@ -24,7 +24,7 @@ pub fn one_of<T: Copy + Send + Sync>(words: &'static [Word<T>]) -> impl TypedVal
 }
 
 pub const FLAVOURS: &[Word<Flavour>] = &[
-    Word("stock", Flavour::Stock, "Neither of the others"),
+    Word("stock", Flavour::Stock, "Neither PREEMPT_RT nor Xenomai"),
     Word("rt", Flavour::Rt, "PREEMPT_RT"),
     Word("cobalt", Flavour::Cobalt, "Xenomai 3"),
     Word("evl", Flavour::Evl, "Xenomai 4"),
@@ -105,8 +105,12 @@ pub const CONTEXTS: &[Word<CoreContext>] = &[
 
 /// What is done about the gravity of a real-time core before a measurement.
 pub const GRAVITIES: &[Word<GravityWish>] = &[
-    Word("leave", GravityWish::Leave, "Leave it as it is"),
-    Word("tune", GravityWish::Tune, "Let the core's driver find it, which takes up to 80 s; lasts until the next boot"),
+    Word("leave", GravityWish::Leave, "Leave the gravity as it is"),
+    Word(
+        "tune",
+        GravityWish::Tune,
+        "Let the core's driver find the gravity, which takes up to 80 s; lasts until the next boot",
+    ),
     Word("reset", GravityWish::Reset, "Restore the value that the kernel was built with"),
 ];
 

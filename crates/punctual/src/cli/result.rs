@@ -82,7 +82,7 @@ pub struct ExportArgs {
     /// Name of the run in the table of --format parquet [default: the file's name]
     #[arg(long, value_name = "NAME")]
     pub run: Option<String>,
-    /// Name of the machine in that table [default: its name or model, if the file states it]
+    /// Name of the machine in the table of --format parquet [default: its name or model, if the file states it]
     #[arg(long, value_name = "NAME")]
     pub machine_name: Option<String>,
     #[command(flatten)]

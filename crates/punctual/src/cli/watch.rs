@@ -38,7 +38,7 @@ pub struct WatchArgs {
     /// Folder for the results [default: /var/lib/punctual-watch as root, else ~/.local/state/punctual/watch]
     #[arg(long, value_name = "DIR")]
     pub store: Option<PathBuf>,
-    /// Largest size of that folder; when it is full, the oldest days lose detail
+    /// Largest size of the folder for the results; when it is full, the oldest days lose detail
     #[arg(long, value_name = "SIZE", default_value = "64M", value_parser = parse_store_size)]
     pub keep: u64,
     /// Largest share of one CPU, for each watched CPU or thread, that the watch may use; if it would use more, it

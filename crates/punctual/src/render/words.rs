@@ -276,7 +276,7 @@ pub fn scenario(report: &Report) -> String {
     let (scenario, threads) = (&report.scenario, &report.threads);
     let refused = scenario.policy != Policy::Other && threads.iter().any(|granted| granted.policy == Policy::Other);
     let mut text = tr!(
-        "{policy} on {cpus}, {mechanism}, releases {phase}, {length} after a warm-up of {warm_up}",
+        "{policy} on {cpus}, {mechanism}, releases {phase}, measured for {length} after a warm-up of {warm_up}",
         policy = if refused {
             tr!("SCHED_OTHER (not real time; {policy} was refused)", policy = policy(scenario.policy))
         } else {

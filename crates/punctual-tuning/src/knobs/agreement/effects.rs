@@ -126,7 +126,7 @@ fn irq_counts(case: &Case<'_>) -> Judged {
     }
     if !reaching.is_empty() {
         return Doubt::unknown(format!(
-            "none came between the two readings, but interrupts {} may go there",
+            "none came between the two readings, but interrupts {} may go to these CPUs",
             reaching.join(", ")
         ));
     }

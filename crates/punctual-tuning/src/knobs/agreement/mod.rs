@@ -39,7 +39,7 @@ fn listed(text: &str, possible: &CpuSet) -> Result<CpuSet, String> {
 /// Fails as not applicable if `is_good` is false: `knob`, which looks at the real-time CPUs only, then reports the bad
 /// state already, and one bad state is to appear as one finding.
 fn not_told_by(knob: &str, is_good: bool) -> Result<(), Doubt> {
-    Doubt::not_applicable_if(!is_good, format!("{knob} reports it already"))
+    Doubt::not_applicable_if(!is_good, format!("{knob} reports the same"))
 }
 
 fn set_apart(case: &Case<'_>) -> Result<Apart, Doubt> {

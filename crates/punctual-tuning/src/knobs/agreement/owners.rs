@@ -23,8 +23,8 @@ pub(crate) const KNOBS: &[Knob] = &[
         id: "agree.owners_power",
         title: "One owner of frequencies and power",
         check: Check::OneOwner,
-        why: "Each of them writes governors and limits when it starts, when the power supply changes or when somebody \
-            picks a profile; which of them writes last changes from boot to boot.",
+        why: "Programs that control power write governors and limits when they start, when the power supply changes \
+            or when somebody picks a power profile; which program writes last changes from boot to boot.",
         sources: &["tuned plugin_cpu", "tlp.8", "unverified: which of them undo each other on a given machine"],
         ..ONE_OWNER
     },
@@ -46,7 +46,7 @@ pub(crate) const KNOBS: &[Knob] = &[
         title: "One owner of thread priorities",
         severity: Weight::of(Medium, Info, Medium),
         check: Check::OneOwner,
-        why: "Both programs set the priorities of interrupt threads by the threads' names. If a real-time loop's \
+        why: "Several programs set the priorities of interrupt threads by the threads' names. If a real-time loop's \
             priority was chosen between those that one program sets, it may be above or below all of those that the \
             other sets.",
         sources: &["rtirq", "tuned plugin_scheduler", "stalld"],

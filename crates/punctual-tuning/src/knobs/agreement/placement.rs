@@ -65,7 +65,8 @@ pub(crate) const KNOBS: &[Knob] = &[
         why: "By default irqbalance leaves out isolated and tick-free CPUs, but a list of banned CPUs replaces this \
             default, and irqbalance does not know cpuset partitions.",
         fix: Fix::prose(
-            "Set IRQBALANCE_BANNED_CPULIST=<I> in its file, or take the line out; systemctl restart irqbalance",
+            "Set IRQBALANCE_BANNED_CPULIST=<I> in irqbalance's file, or take the line out; systemctl restart \
+                irqbalance",
         ),
         persist: &[Lasting::other(
             "The same line in /etc/default/irqbalance (Debian) or /etc/sysconfig/irqbalance (Fedora).",

@@ -32,7 +32,8 @@ pub(crate) const KNOBS: &[Knob] = &[
         why: "If CPUs are set apart although the command line does not say so, the setting comes from a place where \
             few people look: a boot configuration in the initramfs, or a patched kernel.",
         persist: &[Lasting::other(
-            "Find where it is set (/proc/bootconfig, CONFIG_CMDLINE of the kernel), and keep it in one place only.",
+            "Find where the isolation is set (/proc/bootconfig, CONFIG_CMDLINE of the kernel), and keep it in one \
+                place only.",
         )],
         confidence: Confidence::Medium,
         sources: &["kernel admin-guide/bootconfig.rst"],
@@ -65,7 +66,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     },
     Knob {
         id: "agree.missing_cpus",
-        title: "CPUs that are named are there",
+        title: "CPUs that are asked for exist and are online",
         check: Check::Probe(missing_cpus),
         why: "A list made for another machine, or with SMT on, names CPUs that are offline or do not exist; work that \
             should run on those CPUs runs elsewhere or not at all.",
@@ -192,8 +193,8 @@ fn requested(case: &Case<'_>) -> Judged {
             });
             continue;
         }
-        let because = "the kernel has no file that shows it: the kernel was built without this option, or is too old \
-            to show it";
+        let because = "the kernel has no file that shows what is in force: the kernel was built without this option, \
+            or is too old to show it";
         let effective = match case.cpu_list(wish.effect, CannotBe(because)) {
             Ok(effective) => effective,
             // A kernel without this file cannot stop its tick.
@@ -328,7 +329,10 @@ fn lost(case: &Case<'_>) -> Judged {
         }
     }
     let places: Vec<&str> = lines.iter().map(|(place, _)| *place).collect();
-    case.note(places.join(", "), if is_kept { "holds every word of this boot" } else { "does not hold it" });
+    case.note(
+        places.join(", "),
+        if is_kept { "holds every word of this boot" } else { "does not hold every word of this boot" },
+    );
     Ok(is_kept)
 }
 

@@ -10,7 +10,10 @@ pub(crate) const KNOBS: &[Knob] = &[
         id: "board.fiq_debugger",
         title: "No FIQ debugger on the console",
         applies: |case| {
-            Doubt::not_applicable_if(case.arch() == Some(&Arch::X86), "only kernels for Arm boards have one")
+            Doubt::not_applicable_if(
+                case.arch() == Some(&Arch::X86),
+                "only kernels for Arm boards have an FIQ debugger",
+            )
         },
         check: Check::NoDevice { class: "tty", start: "ttyFIQ" },
         why: "Rockchip's and Android's kernels put a debugger between the serial line and the console. It prints with \

@@ -19,7 +19,7 @@ const SHARED: Knob = Knob {
 /// Fields shared by the knobs that give the real-time work a part of a cache.
 const PART: Knob = Knob {
     persist: &[Lasting::other(
-        "A unit that mounts resctrl and writes the group at boot; nothing of it survives a boot",
+        "A unit that mounts resctrl and writes the group at boot, because the group does not survive a boot",
     )],
     undo: Fix::prose("rmdir the group and write the old schemata back."),
     ..KNOB
@@ -35,7 +35,7 @@ pub(crate) const KNOBS: &[Knob] = &[
         why: "A neighbour on the same second-level cache evicts the loop's code and data while it sleeps, so that \
             every activation starts cold.",
         fix: Fix::prose(
-            "Choose real-time CPUs that share no second-level cache with the others, or give the whole cluster to \
+            "Choose real-time CPUs that share no second-level cache with other CPUs, or give the whole cluster to \
             real-time work.",
         ),
         ..SHARED
@@ -57,8 +57,8 @@ pub(crate) const KNOBS: &[Knob] = &[
         title: "An exclusive part of the last-level cache",
         applies: |case| has_flag(case, "cat_l3"),
         check: Check::Probe(|case| Partitions::read(case)?.is_exclusive(case, "L3")),
-        why: "Where the CPU can partition its last-level cache, an exclusive part keeps others from evicting the \
-            loop.",
+        why: "Where the CPU can partition its last-level cache, an exclusive part keeps other programs from evicting \
+            the loop's data.",
         fix: Fix::prose(
             "mount -t resctrl resctrl /sys/fs/resctrl; mkdir a group; write cpus_list <I> and a schemata line \
             whose ways do not overlap shareable_bits; echo exclusive > mode.",
@@ -74,14 +74,14 @@ pub(crate) const KNOBS: &[Knob] = &[
         check: Check::Probe(|case| Partitions::read(case)?.is_exclusive(case, "L2")),
         why: "On clusters of small cores, the second-level cache is the shared one; some of these CPUs can partition \
             it.",
-        fix: Fix::prose("As for cat.l3, with an L2 line in schemata."),
+        fix: Fix::prose("Follow cat.l3, but write an L2 line into schemata."),
         cost: "Less cache for the neighbours.",
         sources: &["kernel filesystems/resctrl.rst: L2", "intel-cmt-cat README"],
         ..PART
     },
     Knob {
         id: "cat.shareable",
-        title: "The cache part is not shared with devices",
+        title: "The reserved part of the cache is not shared with devices",
         check: Check::Probe(|case| {
             has_flag(case, "cat_l3")?;
             let bits = resctrl::mask(case, "L3/shareable_bits")?;
@@ -100,7 +100,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     },
     Knob {
         id: "cat.ioalloc",
-        title: "Device traffic keeps out of the cache part",
+        title: "Device traffic keeps out of the reserved part of the cache",
         check: Check::Probe(ioalloc),
         why: "Devices may write straight into the last-level cache and evict what is there.",
         fix: Fix::prose(
@@ -135,7 +135,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     },
     Knob {
         id: "cat.mba",
-        title: "Memory bandwidth of the others is limited",
+        title: "Memory bandwidth of the other CPUs is limited",
         check: Check::Probe(|case| {
             has_flag(case, "mba")?;
             Partitions::read(case)?;
@@ -143,7 +143,10 @@ pub(crate) const KNOBS: &[Knob] = &[
             Ok(!limits.is_empty() && limits.values().all(|percent| *percent < 100))
         }),
         why: "Where the CPU can throttle memory accesses, limiting the other CPUs keeps the path to memory free.",
-        fix: Fix::prose("Write MB:0=50 to /sys/fs/resctrl/schemata, and MB:0=100 to that of the group of CPUs <I>."),
+        fix: Fix::prose(
+            "Write MB:0=50 to /sys/fs/resctrl/schemata, and MB:0=100 to the schemata of the group that \
+            has CPUs <I>.",
+        ),
         persist: &[Lasting::other("The same lines in the unit that writes the group at boot")],
         undo: Fix::prose("Write MB:0=100 to /sys/fs/resctrl/schemata."),
         cost: "The other CPUs get slower; the control is coarse.",
@@ -173,8 +176,8 @@ pub(crate) const KNOBS: &[Knob] = &[
         id: "cat.mpam",
         title: "Cache partitioned through MPAM",
         check: Check::Probe(mpam),
-        why: "Arm systems with MPAM partition cache and bandwidth as others do with resctrl.",
-        fix: Fix::prose("As for cat.l3; without arm64.nompam on the command line."),
+        why: "Arm systems with MPAM partition cache and bandwidth by resctrl, as other CPUs do.",
+        fix: Fix::prose("Follow cat.l3, and boot without arm64.nompam on the command line."),
         persist: &[Lasting::NoWord("arm64.nompam")],
         undo: Fix::prose("rmdir the group and write the old schemata back."),
         cost: "Less cache for the rest.",
@@ -197,7 +200,7 @@ pub(crate) const KNOBS: &[Knob] = &[
             0xc333 leaves half to core 3 alone. punctual tune --print rk3568-l3 computes such a word, and reads one back.",
         ),
         persist: &[Lasting::Firmware(
-            "boot loader: rebuild and flash it with that parameter (needs a BL31 that knows it)",
+            "boot loader: rebuild and flash it with that parameter word (needs a BL31 that knows this word)",
         )],
         undo: Fix::prose("Flash the boot loader with the parameter word 0."),
         cost: "Less cache for the other cores.",
@@ -275,7 +278,7 @@ fn l3(case: &Case<'_>) -> Judged {
 fn has_flag(case: &Case<'_>, flag: &str) -> Result<(), Doubt> {
     case.not_a_guest()?;
     if case.arch() == Some(&Arch::X86) && !case.has_flag(flag)? {
-        return Doubt::not_applicable(format!("this CPU cannot do it (no flag {flag})"));
+        return Doubt::not_applicable(format!("this CPU lacks the feature (no flag {flag})"));
     }
     Ok(())
 }
@@ -299,19 +302,19 @@ fn mpam(case: &Case<'_>) -> Judged {
     Doubt::not_applicable_if(case.arch() != Some(&Arch::Arm64), "only arm64 has MPAM")?;
     if !case.exists("/sys/fs/resctrl") {
         case.known("/sys/fs", case.list("/sys/fs"), TellsNothing("/sys/fs cannot be seen here"))?;
-        return Doubt::not_applicable("no driver offers it here");
+        return Doubt::not_applicable("no driver offers MPAM's partitions here (no /sys/fs/resctrl)");
     }
     Partitions::read(case)?.is_exclusive(case, "L3")
 }
 
 fn is_rk3568(case: &Case<'_>) -> Result<(), Doubt> {
-    Doubt::not_applicable_if(case.arch() == Some(&Arch::X86), "only RK3566 and RK3568 have this")?;
-    let none = CannotBe("only RK3566 and RK3568 have this, and they have a device tree");
+    Doubt::not_applicable_if(case.arch() == Some(&Arch::X86), "only RK3566 and RK3568 have this boot parameter")?;
+    let none = CannotBe("only RK3566 and RK3568 have this boot parameter, and they have a device tree");
     let names = case.text("/proc/device-tree/compatible", none)?;
     if names.contains("rk3566") || names.contains("rk3568") {
         return Ok(());
     }
-    Doubt::not_applicable("only RK3566 and RK3568 have this")
+    Doubt::not_applicable("only RK3566 and RK3568 have this boot parameter")
 }
 
 fn ddio(case: &Case<'_>) -> Result<(), Doubt> {
@@ -324,6 +327,6 @@ fn ddio(case: &Case<'_>) -> Result<(), Doubt> {
             case.note("/proc/cpuinfo", model);
             Ok(())
         }
-        _ => Doubt::not_applicable("only Intel's server CPUs do it"),
+        _ => Doubt::not_applicable("only Intel's server CPUs have DDIO"),
     }
 }

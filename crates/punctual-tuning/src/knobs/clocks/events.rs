@@ -92,8 +92,11 @@ fn is_of_linux(case: &Case<'_>) -> Result<(), Doubt> {
 }
 
 fn tsc_deadline(case: &Case<'_>) -> Judged {
-    case.only_on(Arch::X86, "it is a mode of x86 CPUs")?;
-    Doubt::not_applicable_if(!case.cpu_flag("tsc_deadline_timer")?, "this CPU, or the host, does not offer it")?;
+    case.only_on(Arch::X86, "only timers of x86 CPUs have the deadline mode")?;
+    Doubt::not_applicable_if(
+        !case.cpu_flag("tsc_deadline_timer")?,
+        "this CPU, or the host, does not offer the deadline mode",
+    )?;
     let mut is_exact = true;
     for OfCpus { value: device, .. } in case.per_cpu(DEVICE, case.rt(), UNSHOWN)? {
         is_exact &= match device.as_str() {
@@ -106,7 +109,7 @@ fn tsc_deadline(case: &Case<'_>) -> Judged {
 }
 
 fn arat(case: &Case<'_>) -> Judged {
-    case.only_on(Arch::X86, "it is a property of x86 CPUs")?;
+    case.only_on(Arch::X86, "only timers of x86 CPUs have a flag for this (arat)")?;
     case.not_a_guest()?;
     if case.cpu_flag("arat")? {
         return Ok(true);

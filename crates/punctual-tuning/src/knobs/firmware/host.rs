@@ -79,8 +79,8 @@ pub(crate) const KNOBS: &[Knob] = &[
         why: "A call into OP-TEE runs on the calling CPU, outside Linux; how long Linux's interrupts wait then is the \
             secure world's choice.",
         fix: Fix::prose(
-            "Keep programs that use it (tee-supplicant, key stores) off the CPUs <I>; unload the driver if no program \
-            does.",
+            "Keep programs that use OP-TEE (tee-supplicant, key stores) off the CPUs <I>; unload the driver if no \
+            program does.",
         ),
         persist: &[Lasting::NoModule("optee")],
         cost: "Keys kept in the secure world cannot be used.",
@@ -92,7 +92,7 @@ pub(crate) const KNOBS: &[Knob] = &[
         title: "Firmware at EL3 that returns quickly",
         severity: Weight::of(Medium, Medium, Info),
         applies: |case| {
-            case.only_on(Arch::Arm64, "EL3 is ARM's")?;
+            case.only_on(Arch::Arm64, "only ARM CPUs have EL3")?;
             case.not_a_guest()
         },
         check: Check::advice(
@@ -200,7 +200,7 @@ fn fwupd(case: &Case<'_>) -> Judged {
 }
 
 fn optee(case: &Case<'_>) -> Judged {
-    case.only_on(Arch::Arm64, "OP-TEE is of ARM's secure world")?;
+    case.only_on(Arch::Arm64, "only ARM CPUs have the secure world in which OP-TEE runs")?;
     let folder = "/sys/class/tee";
     match case.names(folder, CannotBe("this kernel has no driver for a secure world")) {
         Ok(devices) => case.none_found(folder, devices.join(", "), "(empty)"),
@@ -209,6 +209,6 @@ fn optee(case: &Case<'_>) -> Judged {
 }
 
 fn is_our_x86(case: &Case<'_>) -> Result<(), Doubt> {
-    case.only_on(Arch::X86, "microcode is x86's")?;
+    case.only_on(Arch::X86, "only x86 CPUs have microcode that Linux can load")?;
     case.not_a_guest()
 }

@@ -59,7 +59,7 @@ pub(crate) const KNOBS: &[Knob] = &[
             hardware caused them. It is the only proof of such gaps that also works on AMD and ARM.",
         fix: Fix::NotAtRunTime(""),
         persist: &[Lasting::built_with("HWLAT_TRACER"), Lasting::built_with("OSNOISE_TRACER")],
-        cost: "None while it does not run; one CPU while it does.",
+        cost: "None while the tracer does not run; one CPU while it runs.",
         sources: &["kernel trace/hwlat_detector.rst", "kernel 7.3 core-api/real-time/hardware.rst"],
         ..KNOB
     },

@@ -21,5 +21,5 @@ fn has_intel_setup(case: &Case<'_>) -> Result<(), Doubt> {
     if case.cpu_field("vendor_id")? == "GenuineIntel" {
         return Ok(());
     }
-    Doubt::not_applicable("this setting is of Intel's platforms")
+    Doubt::not_applicable("only Intel's platforms have this setting")
 }

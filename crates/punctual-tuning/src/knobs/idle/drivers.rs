@@ -96,7 +96,7 @@ pub(crate) const KNOBS: &[Knob] = &[
 fn governor(case: &Case<'_>) -> Judged {
     let is_guest = case.virtualisation().is_some_and(|v| v.hypervisor.is_some());
     let has_no_driver = case.text(DRIVER, UNSHOWN)? == "none";
-    Doubt::not_applicable_if(has_no_driver, "there is no idle driver whose states it could choose")?;
+    Doubt::not_applicable_if(has_no_driver, "there is no idle driver whose states a governor could choose")?;
     let folder = "/sys/devices/system/cpu/cpuidle";
     let unshown = TellsNothing("the idle governor is not shown");
     // Older kernels show the governor in `current_governor_ro` only.

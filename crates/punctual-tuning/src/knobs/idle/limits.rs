@@ -53,7 +53,7 @@ fn of_all(case: &Case<'_>) -> Judged {
         );
     }
     if limit.to_le_bytes().iter().all(|byte| byte.is_ascii_hexdigit() || byte.is_ascii_whitespace()) {
-        case.note(LATENCY_DEVICE, "these four bytes are text that was taken for a binary number");
+        case.note(LATENCY_DEVICE, "the four bytes in /dev/cpu_dma_latency are text that was taken for a binary number");
         return Ok(false);
     }
     Ok(u64::try_from(limit).is_ok_and(|limit_us| limit_us <= tolerable_us(case)))

@@ -147,7 +147,7 @@ fn usage(case: &Case<'_>) -> Judged {
 }
 
 fn haltpoll(case: &Case<'_>) -> Judged {
-    case.only_on(Arch::X86, "the driver is for guests on x86")?;
+    case.only_on(Arch::X86, "the driver haltpoll is for guests on x86")?;
     Doubt::not_applicable_if(case.known_virtualisation()?.hypervisor.is_none(), "this is no guest")?;
     let driver =
         case.text("/sys/devices/system/cpu/cpuidle/current_driver", TellsNothing("the idle driver is not shown"))?;
@@ -155,7 +155,10 @@ fn haltpoll(case: &Case<'_>) -> Judged {
         // The driver haltpoll loads only in guests of KVM, which have kvm-clock.
         let clocks = "/sys/devices/system/clocksource/clocksource0/available_clocksource";
         let is_kvm = case.peek(clocks).map(|names| names.split_whitespace().any(|name| name == "kvm-clock"));
-        Doubt::not_applicable_if(is_kvm == Fact::Known(false), "it works on KVM only, and there is no kvm-clock here")?;
+        Doubt::not_applicable_if(
+            is_kvm == Fact::Known(false),
+            "the driver haltpoll works on KVM only, and there is no kvm-clock here",
+        )?;
         return Ok(false);
     }
     let missing = TellsNothing("the governor's polling time is not shown");

@@ -25,11 +25,12 @@ pub(crate) const KNOBS: &[Knob] = &[
             device interrupts. If all of these interrupts belong to one device, it may be the device that the \
             real-time work uses, and be there on purpose.",
         fix: Fix::prose(
-            "echo <H> > /proc/irq/N/smp_affinity_list for each of them, but not for the real-time device's own. If an \
-            interrupt cannot be moved in this way, the write fails with EIO on 6.1, and with EPERM from 6.12 on, where \
-            the file has mode 444. This is so for timers, for interrupts between CPUs, and for queues that the kernel \
-            manages (irq.managed lists them). isolcpus=managed_irq moves managed queues to other CPUs, unless a \
-            queue's mask holds isolated CPUs only: then use fewer queues, or do no I/O from these CPUs.",
+            "echo <H> > /proc/irq/N/smp_affinity_list for each of these interrupts, except that of the real-time \
+            device. If an interrupt cannot be moved in this way, the write fails with EIO on 6.1, and with EPERM from \
+            6.12 on, where the file has mode 444. This is so for timers, for interrupts between CPUs, and for queues \
+            that the kernel manages (irq.managed lists them). isolcpus=managed_irq moves managed queues to other \
+            CPUs, unless a queue's mask holds isolated CPUs only: then use fewer queues, or do no I/O from these \
+            CPUs.",
         ),
         persist: PLACES,
         cost: "Other CPUs get the load.",
@@ -47,7 +48,7 @@ pub(crate) const KNOBS: &[Knob] = &[
         check: Check::Probe(requested),
         why: "An interrupt that is delivered elsewhere today, but may go to a real-time CPU, moves there when a CPU \
             goes online or offline, when interrupt vectors run short or when the device is set up anew.",
-        fix: Fix::prose("echo <H> > /proc/irq/N/smp_affinity_list for each of them."),
+        fix: Fix::prose("echo <H> > /proc/irq/N/smp_affinity_list for each of these interrupts."),
         persist: PLACES,
         sources: &[
             "kernel core-api/irq/irq-affinity.rst",
@@ -88,7 +89,7 @@ pub(crate) const KNOBS: &[Knob] = &[
         check: Check::Probe(shared),
         why: "On a shared line each interrupt runs every driver's handler, so the real-time device waits for the \
             handler of the other device, and the threads of both handlers have the same priority.",
-        fix: Fix::prose("Unbind the other device, or plug one of them elsewhere."),
+        fix: Fix::prose("Unbind the other device, or plug one of the two elsewhere."),
         persist: &[Lasting::other("Let the driver use MSI (by a parameter of its module, or without pci=nomsi).")],
         undo: Fix::prose("Bind the device again."),
         cost: "The other device cannot be used.",
@@ -202,7 +203,7 @@ fn requested(case: &Case<'_>) -> Judged {
         }
     }
     Doubt::unknown_if(seen == 0, "the kernel does not show where interrupts may go")?;
-    tell(case, "/proc/irq/*/smp_affinity_list, of interrupts that are delivered elsewhere", &found, seen);
+    tell(case, "/proc/irq/*/smp_affinity_list, of interrupts that are delivered to other CPUs", &found, seen);
     if found.is_empty() { case.shows_every_line().map(|()| true) } else { Ok(false) }
 }
 
@@ -242,7 +243,7 @@ fn managed(case: &Case<'_>) -> Judged {
     }
     tell(
         case,
-        "/sys/kernel/debug/irq/irqs/* and the names of queues, of interrupts that are delivered here",
+        "/sys/kernel/debug/irq/irqs/* and the names of queues, of interrupts that are delivered to the real-time CPUs",
         &found,
         ours.len(),
     );

@@ -24,7 +24,10 @@ pub(crate) const KNOBS: &[Knob] = &[
         fix: Fix::prose(
             "echo <H mask> > /proc/irq/default_smp_affinity (applies to interrupts that drivers request from now on).",
         ),
-        persist: &[Lasting::word("irqaffinity=<H>"), Lasting::other("The kernel always adds the boot CPU to it.")],
+        persist: &[
+            Lasting::word("irqaffinity=<H>"),
+            Lasting::other("The kernel always adds the boot CPU to this mask."),
+        ],
         undo: Fix::prose("Write back the mask that was there; remove the word."),
         cost: "None.",
         sources: &["kernel 7.3 kernel/irq/irqdesc.c", "tuned#364"],

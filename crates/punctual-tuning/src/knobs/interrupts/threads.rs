@@ -25,14 +25,15 @@ pub(crate) const KNOBS: &[Knob] = &[
             threads; a thread without a real-time class waits for every real-time thread; and sound crackles if its \
             interrupt has the same priority as the disk's.",
         fix: Fix::prose(
-            "chrt -f -p PRIORITY PID: the device that feeds the real-time work next to that work, the others at 50.",
+            "chrt -f -p PRIORITY PID: give the thread of the device that feeds the real-time work a priority next to \
+                that of the work, and leave the other threads at 50.",
         ),
         persist: &[Lasting::other(
-            "A unit or udev rule that sets them by the thread's name, not its number, after the driver was loaded and \
-                after suspend (rtirq does this).",
+            "A unit or udev rule that sets these priorities by the thread's name, not its number, after the driver \
+                was loaded and after suspend (rtirq does this).",
         )],
         undo: Fix::command("chrt -f -p 50 PID"),
-        cost: "On PREEMPT_RT the soft interrupts it raises run at its priority, too.",
+        cost: "On PREEMPT_RT the soft interrupts that a thread raises run at its priority, too.",
         blast: Blast::Disturbing,
         confidence: Confidence::Medium,
         sources: &["kernel 6.1, 6.12, 7.3 kernel/sched (sched_set_fifo: 50), kernel/irq/manage.c", "rtirq"],
@@ -87,7 +88,7 @@ fn order(case: &Case<'_>) -> Judged {
     let lowest = threads.iter().map(|task| task.rt_priority).min().unwrap_or_default();
     let shown = match (wrong.is_empty(), sound_behind) {
         (false, _) => wrong.join(", "),
-        (true, true) => "the threads of sound and USB have no higher priority than the others".to_owned(),
+        (true, true) => "the threads of sound and USB have no higher priority than those of other devices".to_owned(),
         (true, false) => format!(
             "{} threads, from {lowest} to {}",
             threads.len(),

@@ -68,7 +68,7 @@ pub(crate) const KNOBS: &[Knob] = &[
             and init.scope; give the real-time unit a slice of its own with AllowedCPUs=<I>.",
         ),
         persist: &[Lasting::other(
-            "systemctl set-property SLICE AllowedCPUs=<H> (without --runtime) for each of them.",
+            "systemctl set-property SLICE AllowedCPUs=<H> (without --runtime) for each of these slices.",
         )],
         undo: Fix::prose("systemctl revert each slice."),
         cost: "Running tasks are moved, and a real-time unit inside system.slice loses the real-time CPUs.",
@@ -94,7 +94,7 @@ fn groups(case: &Case<'_>, folder: &str) -> Vec<String> {
 }
 
 fn partitions(case: &Case<'_>) -> Judged {
-    Doubt::not_applicable_if(case.is(Kind::Audio), "a shared desktop needs all of its CPUs")?;
+    Doubt::not_applicable_if(case.is(Kind::Audio), "a desktop session needs all CPUs")?;
     let Some(mount) = MOUNTS.iter().find(|mount| case.exists(&format!("{mount}/cgroup.controllers"))) else {
         let fact = Fact::<()>::Absent;
         return case.known(MOUNTS[0], fact, CannotBe("cgroup v2 is not mounted here")).map(|()| true);
@@ -138,7 +138,7 @@ fn slices(case: &Case<'_>) -> Judged {
     for (mount, slice) in MOUNTS.iter().flat_map(|mount| SLICES.map(|slice| (mount, slice))) {
         let path = format!("{mount}/{slice}/cpuset.cpus.effective");
         let Fact::Known(list) = case.peek(&path) else { continue };
-        let cpus = case.cpu_list(&path, TellsNothing("it went away"))?;
+        let cpus = case.cpu_list(&path, TellsNothing("the control group went away"))?;
         if list.trim().is_empty() {
             continue;
         }

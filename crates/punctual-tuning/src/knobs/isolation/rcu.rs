@@ -118,10 +118,11 @@ fn nocb_poll(case: &Case<'_>) -> Judged {
 
 fn use_softirq(case: &Case<'_>) -> Judged {
     let path = "/sys/module/rcutree/parameters/use_softirq";
-    let in_softirq = match case.text(path, CannotBe("this kernel has no choice about it"))?.trim() {
-        "Y" => true,
-        "N" => false,
-        other => return Doubt::unknown(format!("{path} holds '{other}', neither Y nor N")),
-    };
+    let in_softirq =
+        match case.text(path, CannotBe("this kernel does not let you choose where RCU's core runs"))?.trim() {
+            "Y" => true,
+            "N" => false,
+            other => return Doubt::unknown(format!("{path} holds '{other}', neither Y nor N")),
+        };
     Ok(in_softirq != case.is_rt())
 }

@@ -22,15 +22,16 @@ pub(crate) const KNOBS: &[Knob] = &[
             them away and isolcpus= does not; in 7.3 it is the other way round. Periodic work is better off without \
             nohz_full= (see iso.nohz_full), so up to 6.12 each new kernel thread may again run on these CPUs.",
         fix: Fix::prose(
-            "taskset -cp <H> PID for each of them; threads that are created later start with the kernel's own mask \
-            again.",
+            "taskset -cp <H> PID for each of these threads; threads that are created later start with the kernel's \
+            own mask again.",
         ),
         persist: &[Lasting::Either {
             when: When::ThreadsKeepOffIsolated,
             then: &Lasting::word("isolcpus=managed_irq,domain,<I apart>"),
             otherwise: &Lasting::other(
-                "Up to 6.12 isolcpus= does not move them: nohz_full=<I apart> where the work polls; else a timer that \
-                        runs taskset again and again, since threads made later start on the kernel's own mask.",
+                "Up to 6.12 isolcpus= does not move kernel threads: nohz_full=<I apart> where the work polls; else a \
+                        timer that runs taskset again and again, since threads made later start on the kernel's own \
+                        mask.",
             ),
         }],
         sources: &[
@@ -41,7 +42,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     },
     Knob {
         id: "kthr.prio",
-        title: "Kernel threads of the real-time CPUs stay low",
+        title: "Kernel threads of the real-time CPUs have low priorities",
         check: Check::Probe(priorities),
         why: "Timers, soft interrupts and RCU callbacks of everybody run in these threads. If their priority is that \
             of the interrupts' threads (50) or higher, they delay the device that the real-time work waits for.",
@@ -49,8 +50,8 @@ pub(crate) const KNOBS: &[Knob] = &[
             "chrt -f -p 1 PID for ktimers/N and irq_work/N, chrt -o -p 0 PID for ksoftirqd/N, with N in <I>.",
         ),
         persist: &[Lasting::other(
-            "A unit that sets them at boot and again after a CPU was plugged in; the kernel's command line can only \
-            set the priority of RCU's threads (rcutree.kthread_prio=).",
+            "A unit that sets these priorities at boot and again after a CPU was plugged in; the kernel's command \
+            line can only set the priority of RCU's threads (rcutree.kthread_prio=).",
         )],
         cost: "Networking and coarse timers on these CPUs wait for the real-time work.",
         sources: &[
@@ -66,10 +67,10 @@ pub(crate) const KNOBS: &[Knob] = &[
         check: Check::Probe(leftovers),
         why: "A process that was on these CPUs before, or was pinned there by its owner, shares caches and timers with \
             the real-time work, and starves when the real-time work is busy.",
-        fix: Fix::prose("taskset -acp <H> PID for each of them."),
+        fix: Fix::prose("taskset -acp <H> PID for each of these processes."),
         persist: &[Lasting::other(
-            "Change it where the process comes from: AllowedCPUs=<H> for system.slice and user.slice, or an isolated \
-            partition.",
+            "Set the CPUs where the process comes from: AllowedCPUs=<H> for system.slice and user.slice, or an \
+            isolated partition.",
         )],
         sources: &["proc_pid_stat(5): processor", "netdata#6741"],
         ..KNOB
@@ -128,7 +129,7 @@ fn priorities(case: &Case<'_>) -> Judged {
     case.none_found(
         format!("ksoftirqd, ktimers, rcuc, irq_work, backlog_napi and kworker of CPUs {}", case.rt()),
         high.join(", "),
-        format!("{} of them, the highest at {highest}", threads.len()),
+        format!("{} threads, the highest at priority {highest}", threads.len()),
     )
 }
 

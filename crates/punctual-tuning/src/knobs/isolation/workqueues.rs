@@ -78,7 +78,12 @@ pub(crate) const KNOBS: &[Knob] = &[
         id: "wq.power_efficient",
         title: "Work that can run elsewhere leaves the real-time CPUs",
         applies: |case| case.has_housekeeping(),
-        check: Check::parameter("workqueue", "power_efficient", Want::YES, TellsNothing("this kernel does not tell")),
+        check: Check::parameter(
+            "workqueue",
+            "power_efficient",
+            Want::YES,
+            TellsNothing("this kernel does not show the switch"),
+        ),
         why: "Some queues run their work on the CPU that requested it, though any CPU would do; this switch lets them \
             run it elsewhere.",
         fix: Fix::NotAtRunTime(""),

@@ -102,7 +102,7 @@ pub(crate) const KNOBS: &[Knob] = &[
             let offloaders = case.tasks(|task| task.is_kernel && offloaded_cpu(&task.name).is_some());
             if offloaders.is_ok_and(|found| found.is_empty()) {
                 return Doubt::not_applicable(
-                    "it happens only on CPUs whose callbacks are offloaded, and there are none here",
+                    "callbacks are delayed only on CPUs whose callbacks are offloaded, and there are none here",
                 );
             }
             Ok(())
@@ -129,7 +129,7 @@ pub(crate) const KNOBS: &[Knob] = &[
         check: Check::Probe(tracers),
         why: "When a deadline is missed, the osnoise and timerlat tracers show what took the CPU; without them the \
             cause can only be guessed.",
-        fix: Fix::boot("Boot a kernel with them (Debian: only the -rt kernels)."),
+        fix: Fix::boot("Boot a kernel with these tracers (Debian: only the -rt kernels)."),
         persist: &[Lasting::built_with("OSNOISE_TRACER"), Lasting::built_with("TIMERLAT_TRACER")],
         cost: "Kernel size; nothing while no trace is taken.",
         sources: &[
@@ -197,8 +197,8 @@ pub(crate) const KNOBS: &[Knob] = &[
             Doubt::not_applicable_if(case.flavour()?.is_dual(), "second kernels ask for other settings")
         },
         check: Check::BuiltWith(&["CPU_IDLE"]),
-        why: "Without CPU_IDLE the sleep states cannot be capped to C1; idle CPUs then either halt in the way that the \
-            firmware chose, or spin and get hot.",
+        why: "Without CPU_IDLE the sleep states cannot be capped to C1; idle CPUs then either halt in the way that \
+            the firmware chose, or spin and get hot.",
         cost: "None, if the states are capped.",
         sources: &["kernel 7.3 core-api/real-time/kernel-configuration.rst (severity info)"],
         ..KNOB
@@ -403,7 +403,7 @@ fn slub_partial(case: &Case<'_>) -> Judged {
             }
         }
     }
-    case.note(format!("{folder}/*/cpu_partial"), format!("0 in all {seen} of them"));
+    case.note(format!("{folder}/*/cpu_partial"), format!("0 in all {seen} caches"));
     if seen == 0 { Doubt::unknown("no cache shows such a list") } else { Ok(true) }
 }
 

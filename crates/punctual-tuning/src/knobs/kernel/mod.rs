@@ -26,7 +26,7 @@ pub(crate) const KNOBS: &[Knob] = &[
             Lasting::boot("Make the kernel that was installed the default in the boot loader."),
         ],
         undo: Fix::prose("Boot the other kernel."),
-        cost: "Some throughput; some drivers are not built for it (i915 in particular).",
+        cost: "Some throughput; some drivers are not built for PREEMPT_RT (i915 in particular).",
         sources: &[
             "kernel 7.3 core-api/real-time/kernel-configuration.rst (severity fatal)",
             "kernel 7.3 init/Makefile",
@@ -73,8 +73,8 @@ pub(crate) const KNOBS: &[Knob] = &[
         ),
         why: "Without high-resolution timers every sleep ends at a tick: 1 to 10 ms late.",
         fix: Fix::prose(
-            "Find out why they are off: CONFIG_HIGH_RES_TIMERS, highres=off on the command line, or an unfit \
-            clock source.",
+            "Find out why high-resolution timers are off: CONFIG_HIGH_RES_TIMERS, highres=off on the command line, or \
+            an unfit clock source.",
         ),
         persist: &[Lasting::NoWord("highres"), Lasting::built_with("HIGH_RES_TIMERS")],
         cost: "None worth mentioning.",
@@ -129,9 +129,9 @@ pub(crate) const KNOBS: &[Knob] = &[
         why: "With RT_GROUP_SCHED a thread gets the real-time class only where its control group was given a budget, \
             and is stopped when this budget is used up, on any kernel version.",
         fix: Fix::prose(
-            "Give the group that /proc/self/cgroup names, and those above it, a budget in cpu.rt_runtime_us \
-            (cgroup v1), or move the work to the root group: echo PID > cgroup.procs at the top of that hierarchy. \
-            sched.rt_group says what this caller's group allows.",
+            "Give the group that /proc/self/cgroup names, and those above it, a budget in cpu.rt_runtime_us (cgroup \
+            v1), or move the work to the root group: echo PID > cgroup.procs at the top of that hierarchy. \
+            sched.rt_group says whether the group in which punctual was started may have real-time threads.",
         ),
         persist: &[
             Lasting::word("rt_group_sched=0"),

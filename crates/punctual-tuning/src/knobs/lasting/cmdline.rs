@@ -235,7 +235,7 @@ fn add(case: &Case<'_>, loader: Loader, word: &str) -> String {
         }
         Loader::UBootEnv => format!(
             "fw_setenv bootargs \"$(fw_printenv -n bootargs) {word}\" (unverified: boot scripts that build bootargs \
-             themselves need it there)"
+             themselves need the word there)"
         ),
         Loader::UbuntuCore => format!(
             "snap set system system.kernel.dangerous-cmdline-append='{word}' (replaces an earlier value of this \

@@ -201,10 +201,10 @@ fn no_service(case: &Case<'_>, unit: &str, direction: Direction) -> String {
 pub(super) fn unit(case: &Case<'_>, line: &str, direction: Direction) -> String {
     match (init(case), direction) {
         (Some(Init::Systemd) | None, Direction::Do) => {
-            format!("systemctl edit the application's unit, [Service]: {line}")
+            format!("Run systemctl edit on the application's unit, and add {line} to [Service]")
         }
         (Some(Init::Systemd) | None, Direction::Undo) => {
-            format!("systemctl edit the application's unit, [Service]: without {line}")
+            format!("Run systemctl edit on the application's unit, and remove {line} from [Service]")
         }
         (Some(Init::OpenRc), Direction::Do) => {
             format!(
@@ -263,7 +263,10 @@ pub(super) fn limit(case: &Case<'_>, line: &str, direction: Direction) -> String
     };
     let for_services = match (setting, case.machine.boot.is_systemd()) {
         (Some(setting), true) => {
-            format!("; for a service, which PAM does not reach: systemctl edit its unit, [Service]: {setting}")
+            format!(
+                "; for a service, which PAM does not reach, run systemctl edit on its unit, and add {setting} to \
+                [Service]"
+            )
         }
         (_, false) => "; for a service: ulimit in the script that starts it".to_owned(),
         (None, true) => String::new(),

@@ -226,7 +226,7 @@ pub(crate) const KNOBS: &[Knob] = &[
         why: "Memory that is reserved for huge pages cannot be used for anything else. If the machine then runs short \
             of memory, it has to reclaim, which delays every thread that allocates.",
         fix: Fix::prose(
-            "Map them (MAP_HUGETLB, hugetlbfs), or give them back: echo 0 > \
+            "Map the reserved pages (MAP_HUGETLB, hugetlbfs), or give them back: echo 0 > \
             /sys/kernel/mm/hugepages/hugepages-*/nr_hugepages",
         ),
         persist: &[Lasting::NoWord("hugepages")],

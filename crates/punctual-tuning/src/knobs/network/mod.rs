@@ -43,7 +43,7 @@ pub(crate) const KNOBS: &[Knob] = &[
             a thread that has to sleep.",
         fix: Fix::prose("sysctl net.core.busy_poll=0 net.core.busy_read=0 for periodic work; 50 for polling work."),
         persist: &[Lasting::sysctl("net.core.busy_poll", "0"), Lasting::sysctl("net.core.busy_read", "0")],
-        cost: "If it is on: CPU time. If it is off: an interrupt for each batch of packets.",
+        cost: "If busy polling is on: CPU time. If it is off: an interrupt for each batch of packets.",
         sources: &["kernel admin-guide/sysctl/net.rst: busy_poll, busy_read", "tuned profile network-latency"],
         ..KNOB
     },
@@ -174,7 +174,7 @@ pub(crate) const KNOBS: &[Knob] = &[
         id: "net.napi_defer",
         title: "Interrupts of network devices are not deferred",
         blast: Blast::Harmless,
-        applies: |case| case.not_for(Kind::Poll, "work that polls may want it"),
+        applies: |case| case.not_for(Kind::Poll, "polling work may want deferred interrupts"),
         check: Check::All(&[
             Check::each("/sys/class/net/*/napi_defer_hard_irqs", is_hardware, Want::ZERO, NO_SETTING),
             Check::each("/sys/class/net/*/gro_flush_timeout", is_hardware, Want::ZERO, NO_SETTING),

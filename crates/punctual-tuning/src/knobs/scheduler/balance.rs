@@ -34,11 +34,11 @@ pub(crate) const KNOBS: &[Knob] = &[
         why: "Beside the fair server, 7.3 reserves 50 ms of each second for tasks of a loaded BPF scheduler, ahead of \
             any FIFO priority.",
         fix: Fix::prose(
-            "Stop the program that loaded it (see sched.ext), or echo 0 > \
+            "Stop the program that loaded the BPF scheduler (see sched.ext), or echo 0 > \
             /sys/kernel/debug/sched/ext_server/cpuN/runtime for N in <I>.",
         ),
         persist: &[Lasting::write("/sys/kernel/debug/sched/ext_server/cpu<I>/runtime", "0")],
-        cost: "Tasks of that scheduler can starve on these CPUs for good.",
+        cost: "Tasks of the loaded BPF scheduler can starve on these CPUs for good.",
         blast: Blast::Breaking,
         sources: &["kernel 7.3 kernel/sched/debug.c, ext.c"],
         ..KNOB
@@ -54,7 +54,7 @@ pub(crate) const KNOBS: &[Knob] = &[
         ),
         why: "With a lower value, the schedutil governor runs real-time threads below the highest frequency, and on \
             chips with big and little cores they may land on little ones.",
-        cost: "Power. It is the default.",
+        cost: "Power. This value is the default.",
         sources: &["kernel admin-guide/sysctl/kernel.rst: sched_util_clamp_min_rt_default"],
         ..KNOB
     },
@@ -117,7 +117,7 @@ fn widest(schedstat: &str) -> Option<Vec<(u32, CpuSet)>> {
 }
 
 fn domains(case: &Case<'_>) -> Judged {
-    Doubt::not_applicable_if(case.is(Kind::Audio), "a shared desktop needs all of its CPUs")?;
+    Doubt::not_applicable_if(case.is(Kind::Audio), "a desktop session needs all CPUs")?;
     case.has_housekeeping()?;
     let path = "/proc/schedstat";
     let missing = TellsNothing("this kernel does not show its scheduling domains (no CONFIG_SCHEDSTATS)");
@@ -152,7 +152,7 @@ fn features(case: &Case<'_>) -> Judged {
     if !text.split_whitespace().any(|name| name.trim_start_matches("NO_") == "RT_RUNTIME_SHARE") {
         return Doubt::unknown(format!("{path} names none of the features that this program knows"));
     }
-    case.none_found(path, case.harmful_features(&text).join(", "), "none of the harmful ones")
+    case.none_found(path, case.harmful_features(&text).join(", "), "none of the harmful features")
 }
 
 impl Case<'_> {

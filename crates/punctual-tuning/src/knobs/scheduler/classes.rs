@@ -11,7 +11,7 @@ const KNOB: Knob =
 pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "sched.rt_group",
-        title: "Caller's control group may have real-time threads",
+        title: "The control group of this shell may have real-time threads",
         severity: Weight::all(High),
         check: Check::Probe(|case| {
             Doubt::not_applicable_if(
@@ -46,12 +46,15 @@ pub(crate) const KNOBS: &[Knob] = &[
         check: Check::Probe(deadline),
         why: "A SCHED_DEADLINE task runs ahead of every FIFO priority, 99 included, until it has used the time that it \
             reserved.",
-        fix: Fix::prose("Keep the two on different CPUs: an isolated partition for each, or one class for all."),
+        fix: Fix::prose(
+            "Keep deadline tasks and FIFO threads on different CPUs: an isolated partition for each, or \
+            one class for all.",
+        ),
         persist: &[Lasting::other(
             "Two cpuset partitions; SCHED_DEADLINE refuses an affinity smaller than its root domain.",
         )],
         undo: Fix::command("echo member > GROUP/cpuset.cpus.partition"),
-        cost: "CPUs that one of the two classes does not use stay idle.",
+        cost: "The CPUs of one class stay idle when it has nothing to run, even if the other class has too much.",
         sources: &["sched(7)", "kernel scheduler/sched-deadline.rst", "kernel 6.1, 6.12, 7.3 kernel/sched/deadline.c"],
         ..KNOB
     },

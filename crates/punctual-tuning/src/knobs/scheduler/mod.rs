@@ -38,7 +38,9 @@ pub(crate) const KNOBS: &[Knob] = &[
         severity: Weight::of(Medium, High, Info),
         applies: |case| {
             if case.version()? < FAIR_SERVER_SINCE {
-                return Doubt::not_applicable("kernels before 6.12 have none; they throttle, see sched.rt_runtime");
+                return Doubt::not_applicable(
+                    "kernels before 6.12 have no fair server; they throttle, see sched.rt_runtime",
+                );
             }
             Ok(())
         },
@@ -54,9 +56,10 @@ pub(crate) const KNOBS: &[Knob] = &[
             sleep, or no ordinary task can run there.",
         ),
         persist: &[Lasting::other(
-            "The kernel has neither a sysctl nor a command-line word for it, and resets it when a CPU is plugged in.",
+            "The kernel has neither a sysctl nor a command-line word for the fair server, and resets it when a CPU is \
+                plugged in.",
         )],
-        cost: "Ordinary tasks can starve there for good.",
+        cost: "Ordinary tasks can starve on these CPUs for good.",
         blast: Blast::Breaking,
         sources: &["kernel 6.12, 7.3 kernel/sched/deadline.c, debug.c", "ni/meta-nilrt#864"],
         ..KNOB
@@ -64,7 +67,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "sched.autogroup",
         title: "No automatic grouping by terminal",
-        applies: |case| case.only_for(Kind::Audio, "it only concerns ordinary tasks"),
+        applies: |case| case.only_for(Kind::Audio, "automatic groups only concern ordinary tasks"),
         check: Check::sysctl(
             "kernel.sched_autogroup_enabled",
             Want::ZERO,
@@ -73,7 +76,7 @@ pub(crate) const KNOBS: &[Knob] = &[
         excused: |case| {
             Doubt::not_applicable_if(
                 matches!(counted(case), Ok(Some(_))),
-                "the caller's control group counts CPU time by itself, so automatic groups do not",
+                "the control group of this shell counts CPU time by itself, so automatic groups do not",
             )
         },
         why: "With automatic groups, the nice values of an audio program only matter within its own session.",
@@ -94,7 +97,7 @@ pub(crate) const KNOBS: &[Knob] = &[
         ),
         why: "A scheduler loaded at run time places ordinary tasks by its own rules and brings a reservation of \
             its own that goes ahead of FIFO threads.",
-        fix: Fix::prose("Stop the program that loaded it (scx_*)."),
+        fix: Fix::prose("Stop the program that loaded the scheduler (scx_*)."),
         cost: "The purpose of that scheduler.",
         blast: Blast::Disturbing,
         confidence: Confidence::Medium,
@@ -141,7 +144,7 @@ fn rt_runtime(case: &Case<'_>) -> Judged {
     let runtime = case.number("/proc/sys/kernel/sched_rt_runtime_us", missing)?;
     Doubt::not_applicable_if(
         case.version()? >= FAIR_SERVER_SINCE && !has_rt_group(case)?,
-        "from 6.12 this only limits what SCHED_DEADLINE may reserve; what stops FIFO threads now is \
+        "from 6.12 the setting only limits what SCHED_DEADLINE may reserve; what stops FIFO threads now is \
                 sched.fair_server",
     )?;
     let period = case.number("/proc/sys/kernel/sched_rt_period_us", missing)?;
@@ -153,7 +156,7 @@ fn energy_aware(case: &Case<'_>) -> Judged {
     let path = "/proc/sys/kernel/sched_energy_aware";
     let is_on = match case.text(path, missing)?.trim() {
         // From 6.12 on, the file is empty on a chip that lacks the feature.
-        "" => return Doubt::not_applicable("this machine cannot do it"),
+        "" => return Doubt::not_applicable("this machine cannot place tasks to save energy"),
         text => text.parse::<i64>().or_else(|_| Doubt::unknown(format!("{path} holds '{text}', not a number")))? != 0,
     };
     let online = case.online().cloned().unwrap_or_default();

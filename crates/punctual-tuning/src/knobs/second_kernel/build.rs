@@ -146,7 +146,10 @@ pub(crate) const KNOBS: &[Knob] = &[
         applies: |case| {
             on_evl(case)?;
             let is_64_bit = case.config("ARM").is_ok_and(|value| value == "n");
-            Doubt::not_applicable_if(is_64_bit, "only 32-bit Arm kernels can be built without")?;
+            Doubt::not_applicable_if(
+                is_64_bit,
+                "only 32-bit Arm kernels can be built without the code by which programs read the clock",
+            )?;
             case.take_evidence();
             Ok(())
         },

@@ -125,15 +125,16 @@ pub(crate) const KNOBS: &[Knob] = &[
         check: Check::Probe(smi),
         why: "The chipset can stop all CPUs for the firmware, for hundreds of microseconds, and no kernel can prevent it \
             once it happens. By default Cobalt only says so in the log.",
-        fix: Fix::NotAtRunTime("fw.smi_count shows whether such interrupts really happen."),
+        fix: Fix::NotAtRunTime("fw.smi_count shows whether system management interrupts really happen."),
         persist: &[
             Lasting::word("xenomai.smi=enabled"),
             Lasting::other(
-                "Watch the temperature for a day first: fans and keyboards of some machines depend on them.",
+                "Watch the temperature for a day first: fans and keyboards of some machines depend on these \
+                    interrupts (SMIs).",
             ),
         ],
-        cost: "The firmware can no longer do the work that it did in these interrupts: overheating, a dead keyboard or \
-            a hang are possible.",
+        cost: "The firmware can no longer do the work that it did in system management interrupts: overheating, a \
+            dead keyboard or a hang are possible.",
         blast: Blast::Breaking,
         confidence: Confidence::Medium,
         sources: &["Xenomai 3.3 kernel/cobalt/arch/x86/smi.c"],
@@ -233,13 +234,17 @@ fn registry(case: &Case<'_>) -> Judged {
 
 /// Good if the workaround is in force, or if the core found no chipset that needs it. Only the log tells.
 fn smi(case: &Case<'_>) -> Judged {
-    case.only_on(Arch::X86, "only x86 has such interrupts")?;
+    case.only_on(Arch::X86, "only x86 has system management interrupts")?;
     let core = cobalt_of(case)?;
     let path = "/sys/module/xenomai/parameters/smi";
-    let asked = case.known(path, core.smi.clone(), CannotBe("this kernel has no workaround for them"))?;
+    let asked =
+        case.known(path, core.smi.clone(), CannotBe("this kernel has no workaround for system management interrupts"))?;
     case.note(path, asked.as_str());
     let is_off = asked == "disabled" || asked == "-1";
-    Doubt::not_applicable_if(is_off, "xenomai.smi=disabled keeps the core from looking, see fw.smi_count")?;
+    Doubt::not_applicable_if(
+        is_off,
+        "xenomai.smi=disabled keeps the core from looking for such chipsets, see fw.smi_count",
+    )?;
     let log = case.known(LOG, core.messages.clone(), TellsNothing("the kernel's log is not shown"))?;
     for (text, is_good) in [
         ("SMI workaround failed", false),
@@ -254,7 +259,7 @@ fn smi(case: &Case<'_>) -> Judged {
     // The core looks for the chipset before it says that it started.
     let has_start = log.iter().any(|message| message.starts_with("Cobalt v"));
     Doubt::unknown_if(!has_start, "the log no longer holds what the core said when it started")?;
-    case.note(LOG, "no message about such a chipset");
+    case.note(LOG, "no message about a chipset that stops all CPUs");
     Ok(true)
 }
 

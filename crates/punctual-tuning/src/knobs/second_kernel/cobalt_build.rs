@@ -54,7 +54,9 @@ pub(crate) const KNOBS: &[Knob] = &[
         why: "Linux chooses a sleep state by its own timers and not by the core's. To leave a deep one takes up to a \
             millisecond, and on some CPUs the core's timer stops in it.",
         fix: Fix::prose("With the present kernel: allow only shallow idle states, see pm.idle_state."),
-        persist: &[Lasting::other("Or keep both and boot with processor.max_cstate=1 intel_idle.max_cstate=1.")],
+        persist: &[Lasting::other(
+            "Or keep both options, and boot with processor.max_cstate=1 intel_idle.max_cstate=1.",
+        )],
         cost: "Power and heat.",
         sources: &[MENU, GUIDE],
         ..KNOB

@@ -50,7 +50,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     },
     Knob {
         id: "evl.device",
-        title: "The core's devices are there",
+        title: "The core's device files exist",
         severity: Weight::all(Fatal),
         applies: |case| {
             on_evl(case)?;

@@ -28,7 +28,7 @@ fn caller(case: &Case<'_>) -> Result<Group, Doubt> {
     let groups = case.peek("/proc/self/cgroup");
     let Some(lines) = groups.known() else {
         case.cite("/proc/self/cgroup", &groups);
-        return Doubt::unknown("the caller's control group is not known");
+        return Doubt::unknown("the control group of this shell is not known");
     };
     let path = |controller| group_of(lines, controller).map(|group| group.trim_end_matches('/').to_owned());
     match path("cpu").map(Group::First).or_else(|| path("").map(Group::Second)) {
@@ -85,7 +85,7 @@ pub(crate) fn may_be_real_time(case: &Case<'_>) -> Judged {
 pub(crate) fn counted(case: &Case<'_>) -> Result<Option<String>, Doubt> {
     let group = match caller(case)? {
         Group::Second(group) => group,
-        Group::First(_) => return Doubt::unknown("the caller's group of the CPU controller cannot be seen here"),
+        Group::First(_) => return Doubt::unknown("the group of this shell in the CPU controller cannot be seen here"),
     };
     let is_mount = |mount: &&&str| case.exists(&format!("{mount}/cgroup.controllers"));
     let Some(mount) = ["/sys/fs/cgroup", "/sys/fs/cgroup/unified"].iter().find(is_mount).copied() else {

@@ -14,7 +14,7 @@ pub(crate) const WORKQUEUES: &str = "/sys/devices/virtual/workqueue/cpumask";
 
 /// Whether the scheduler leaves the real-time CPUs out of its balancing.
 pub(crate) fn domain(case: &Case<'_>) -> Judged {
-    Doubt::not_applicable_if(case.is(Kind::Audio), "a shared desktop needs all of its CPUs")?;
+    Doubt::not_applicable_if(case.is(Kind::Audio), "a desktop session needs all CPUs")?;
     let online = case.online();
     let is_single = online.is_some_and(|online| online.len() == 1);
     Doubt::not_applicable_if(is_single, "there is one CPU, and it has to do everything")?;

@@ -65,7 +65,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     },
     Knob {
         id: "wd.thresh",
-        title: "Lock-up threshold longer than the work spins",
+        title: "Lock-up threshold longer than the real-time work spins",
         check: Check::Probe(threshold),
         why: "A thread that keeps its CPU for twice this many seconds is reported as a soft lock-up: a stack trace on the \
             console, from interrupt context, again and again.",

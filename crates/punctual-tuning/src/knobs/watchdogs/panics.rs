@@ -93,7 +93,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     },
     Knob {
         id: "wd.backtrace",
-        title: "No trace of all CPUs when one is in trouble",
+        title: "No stack traces of all CPUs when one task hangs",
         severity: Weight::of(Medium, Medium, Info),
         check: Check::seen("/proc/sys/kernel/*_all_cpu_backtrace", Want::ZERO, UNSHOWN),
         why: "One task that hangs, or one oops, makes every CPU, isolated or not, print its stack from an NMI: tens of \

@@ -200,7 +200,7 @@ impl fmt::Display for Warning {
                 named(cpus)
             ),
             Self::SeveralNodes { nodes } => {
-                f.write_str("the chosen CPUs are near to several memory nodes: ")?;
+                f.write_str("the chosen CPUs belong to several memory nodes: ")?;
                 each(f, &mut nodes.iter().map(|node| format!("{} (node {})", node.cpus, node.number)))
             }
             Self::SharedL2 { cpus, with } => f.write_str(&worded(

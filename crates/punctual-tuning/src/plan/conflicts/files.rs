@@ -58,7 +58,7 @@ fn lines(case: &Case<'_>, kind: &Family) -> Vec<ForeignLine> {
 fn conflict(line: &ForeignLine, what: String) -> Conflict {
     let resolved = if line.wins {
         Resolution::LeftAlone(
-            "this file overrides ours at the next boot, because of its name: take the line out".to_owned(),
+            "this file overrides punctual's own at the next boot, because of its name: take the line out".to_owned(),
         )
     } else {
         Resolution::Overridden

@@ -141,13 +141,13 @@ pub(super) fn default(site: &Site<'_>) -> Found {
     let mask = case.housekeeping().mask();
     let step = Step::Write { path: path.to_owned(), value: mask.clone(), expected: Expected::same(Reading::CpuMask) };
     draft.step("interrupts that drivers request from now on", &before, &mask, step);
-    Ok(draft.remedy("None: it only applies to interrupts that drivers request from now on.", path))
+    Ok(draft.remedy("None: the mask only applies to interrupts that drivers request from now on.", path))
 }
 
 /// Leaves managed interrupts to a person, because the kernel chooses their CPUs and nothing can move them at run time.
 pub(super) fn managed(_: &Site<'_>) -> Found {
     by_hand(
-        "the kernel does not let any program move these. Use fewer queues (net.queues; a parameter of the storage \
-        driver), or do no I/O from these CPUs and set isolcpus=managed_irq for the next boot",
+        "the kernel does not let any program move these interrupts. Use fewer queues (net.queues; a parameter of the \
+        storage driver), or do no I/O from these CPUs and set isolcpus=managed_irq for the next boot",
     )
 }

@@ -232,7 +232,7 @@ pub fn remedy(site: &Site<'_>, id: &str) -> Option<KnobRemedy> {
     site.case.forget();
     Some(match found {
         Ok(KnobRemedy::Steps(steps, _)) if steps.is_empty() => {
-            KnobRemedy::NotHere("nothing more can be done about it".to_owned())
+            KnobRemedy::NotHere("nothing is left to change for this knob".to_owned())
         }
         Ok(found) => found,
         Err(Doubt::Unknown(WhyUnknown { because, .. }) | Doubt::NotApplicable(because)) => KnobRemedy::NotHere(because),

@@ -102,7 +102,7 @@ pub(super) fn domain(site: &Site<'_>) -> Found {
     let risk = "Everything that runs on these CPUs now is moved away, including real-time work, which has to be \
         started in the slice (Slice=punctual.slice, systemd-run --slice=punctual.slice).";
     let more = if case.version()? < WHOLE_SINCE {
-        " Kernel threads still roam there before 7.0, see kthr.affinity."
+        " Before 7.0, kernel threads still run on these CPUs, see kthr.affinity."
     } else {
         ""
     };

@@ -40,7 +40,10 @@ fn debug_files(case: &Case<'_>) -> Result<(), Doubt> {
 fn server(site: &Site<'_>, name: &str, risk: &str) -> Found {
     let case = site.case;
     let has_no_server = case.version()? < FAIR_SERVER_SINCE;
-    Doubt::not_applicable_if(has_no_server, "kernels before 6.12 have none; they throttle, see sched.rt_runtime")?;
+    Doubt::not_applicable_if(
+        has_no_server,
+        "kernels before 6.12 have no fair server; they throttle, see sched.rt_runtime",
+    )?;
     debug_files(case)?;
     let mut draft = Draft::default();
     if case.version()? < MISCOUNTED_BEFORE && !is_grouped(case) {
@@ -92,7 +95,8 @@ pub(super) fn throttling(site: &Site<'_>) -> Found {
     let case = site.case;
     if case.version()? >= FAIR_SERVER_SINCE && !is_grouped(case) {
         return Doubt::not_applicable(
-            "from 6.12 this only limits what SCHED_DEADLINE may reserve; what stops FIFO threads now is sched.fair_server",
+            "from 6.12 the setting only limits what SCHED_DEADLINE may reserve; what stops FIFO threads now is \
+                sched.fair_server",
         );
     }
     let mut draft = Draft::default();

@@ -15,7 +15,7 @@ fn silenced(site: &Site<'_>, programs: impl Iterator<Item = &'static Program>, r
         ));
     }
     if !case.machine.boot.is_systemd() {
-        return by_hand("this machine is not run by systemd: stop them with its own init");
+        return by_hand("this machine is not run by systemd: stop the services with its own init");
     }
     let mut draft = Draft::default();
     let mut others = Vec::new();
@@ -31,7 +31,7 @@ fn silenced(site: &Site<'_>, programs: impl Iterator<Item = &'static Program>, r
     }
     others.dedup();
     match (draft.is_empty(), others.is_empty()) {
-        (true, true) => Doubt::not_applicable("none of their units is active here"),
+        (true, true) => Doubt::not_applicable("no unit of these services is active here"),
         (true, false) => by_hand(&others.join("; ")),
         (false, true) => Ok(draft.apart(risk, "systemctl is-active says inactive")),
         (false, false) => {

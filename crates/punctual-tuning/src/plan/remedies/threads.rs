@@ -177,7 +177,7 @@ pub(super) fn leftovers(site: &Site<'_>) -> Found {
         }
     }
     if draft.is_empty() && !ours.is_empty() {
-        return Ok(KnobRemedy::NotHere("the processes there belong to the real-time work itself".to_owned()));
+        return Ok(KnobRemedy::NotHere("the processes on these CPUs belong to the real-time work itself".to_owned()));
     }
     Ok(draft.apart(
         "A program that chose these CPUs on purpose is moved against its will, and may choose them again.",

@@ -247,7 +247,7 @@ fn affinity(tree: &dyn Tree, task: &TaskName, wanted: &CpuSet) -> Fact<Observed>
     stat(tree, task).and_then(|_| text(tree, &format!("/proc/{}/status", task.pid))).and_then(
         |status| match allowed_by(&status) {
             Some(cpus) => Fact::Known(Observed { is_wanted: cpus == *wanted, text: cpus.to_string() }),
-            None => Fact::Garbled("its status names no CPUs".to_owned()),
+            None => Fact::Garbled("the thread's status names no CPUs".to_owned()),
         },
     )
 }

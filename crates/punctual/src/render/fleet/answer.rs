@@ -262,7 +262,8 @@ fn verdict(asked: &Asked<'_>) -> (Tone, String, String) {
             Some(first) => bad(
                 tr!("SHARED:"),
                 tr!(
-                    "{finding}: {having} of the machines that have it are bad, {others} of the others ({limits} points, 95 % limits for all findings at once).",
+                    "{finding}: {having} of the machines that have it are bad, {others} of the other machines \
+                        ({limits} points, 95 % limits for all findings at once).",
                     finding = first.candidate,
                     having = percents(first.bad_with, first.machines_with),
                     others = percents(first.bad_without, first.machines_without),

@@ -567,7 +567,10 @@ pub fn unseen(inspection: &Inspection) -> String {
             Blind::Cycles => tr!("what is in the cycles").to_owned(),
             Blind::Causes(why) => tr!("what made cycles late: {why}", why),
             Blind::CallSites => tr!("the places in the program where system calls are made").to_owned(),
-            Blind::Places(lost) => tr!("where {calls} were made, which came too fast", calls = counted(*lost, "call")),
+            Blind::Places(lost) => tr!(
+                "where {calls} were made: they came faster than their stacks could be read",
+                calls = counted(*lost, "call")
+            ),
             Blind::Script => tr!("the script's own functions, which are known with -X perf of Python 3.12, and with \
                     --perf-basic-prof of node")
             .to_owned(),

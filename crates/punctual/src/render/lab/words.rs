@@ -52,12 +52,12 @@ pub fn claims(clock: GuestClock) -> Vec<&'static str> {
                 "Time counts instructions, 8 ns each, on one emulated CPU: a latency is the length of a path through the \
              kernel. The same files give the same numbers on any machine, to the bit."
             ),
-            tr!("It shows differences in what kernels do: how long interrupts or pre-emption are held off, what runs \
-                first."),
             tr!(
-                "It does not model caches, buses, the speed of memory or devices, firmware (SMI), idle states or other \
-                CPUs. It is not the latency of a real machine, nor a bound on it."
+                "Such a measurement shows differences in what kernels do: how long interrupts or pre-emption are held \
+                off, what runs first."
             ),
+            tr!("Such a measurement does not model caches, buses, the speed of memory or devices, firmware (SMI), \
+                idle states or other CPUs; its latencies are not those of a real machine, nor a bound on them."),
         ],
         GuestClock::Host => vec![tr!(
             "These guests had several CPUs in the host's time, so everything that delayed the emulator is part of the \

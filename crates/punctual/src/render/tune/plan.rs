@@ -116,7 +116,7 @@ fn conflicts(sheet: &mut Sheet, plan: &Plan) {
     if plan.conflicts.is_empty() {
         return;
     }
-    sheet.heading(tr!("Who else has a hand in it"));
+    sheet.heading(tr!("Programs that set the same things"));
     for conflict in &plan.conflicts {
         sheet.point(2, &owner(conflict));
     }

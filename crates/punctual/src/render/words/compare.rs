@@ -297,40 +297,59 @@ fn sentence_of(verdict: Compared, against: &Against, comparison: &Comparison) ->
     let told = against.told_to_ppm.map(percentile);
     match verdict {
         Compared::Better | Compared::Worse | Compared::Mixed => {
-            tr!("The change is larger than {margin}, and chance does not explain it: if nothing had changed, at most \
-                {error_rate} of such comparisons would show a change.", margin, error_rate = units::portion(comparison.error_rate))
+            tr!(
+                "The change is larger than {margin}, and chance does not explain it: if nothing had changed, at most \
+                {error_rate} of such comparisons would show a change.",
+                margin,
+                error_rate = units::portion(comparison.error_rate)
+            )
         }
-        Compared::NoDifferenceShown => tr!("Up to {percentile}, the limits exclude a change of more than {max}. There \
-            may be smaller changes, and changes beyond this percentile.", percentile = told.unwrap_or_else(|| "p99".to_owned()), max = if against.basis == Basis::Times {
+        Compared::NoDifferenceShown => tr!(
+            "Up to {percentile}, the limits exclude a change of more than {max}. There \
+            may be smaller changes, and changes beyond this percentile.",
+            percentile = told.unwrap_or_else(|| "p99".to_owned()),
+            max = if against.basis == Basis::Times {
                 margin
             } else {
                 units::portion((TOLD_MARGINS * comparison.options.margin).max(TOLD_LEAST))
-            }),
+            }
+        ),
         Compared::NotEnoughData if against.undecided.is_some() => {
             against.undecided.as_ref().map(undecided).unwrap_or_default()
         }
         Compared::NotEnoughData => match against.wants.map(rounded_up) {
-            Some(length) => tr!("A change that matters could have been missed. To find it, each recording would have \
-                to be about {length} long.", length = units::duration(length)),
+            Some(length) => tr!(
+                "A change that matters could have been missed. To find it, each recording would have \
+                to be about {length} long.",
+                length = units::duration(length)
+            ),
             None if beyond_the_margin(against, comparison.options.margin).is_some() => {
                 let row = beyond_the_margin(against, comparison.options.margin);
-                tr!("The whole interval for {what} lies beyond the margin of {margin}, but as {numbers} were compared, \
+                tr!(
+                    "The whole interval for {what} lies beyond the margin of {margin}, but as {numbers} were compared, \
                     chance alone makes one of them differ this much with a probability of {odds}: only below 0.05 is \
-                    decisive.", what = row.map(|row| what(&row.what)).unwrap_or_default(), margin, numbers = units::counted(comparison.looked_at as u64, "number"), odds = odds(row.and_then(|row| row.odds_of_all)))
+                    decisive.",
+                    what = row.map(|row| what(&row.what)).unwrap_or_default(),
+                    margin,
+                    numbers = units::counted(comparison.looked_at as u64, "number"),
+                    odds = odds(row.and_then(|row| row.odds_of_all))
+                )
             }
             None if against.groups.iter().flat_map(|group| &group.rows).any(has_few_moods) => {
-                tr!("A change that matters could have been missed: latency changes so slowly that a list of values holds only a \
-                 few of the machine's moods. Measure much longer, or in turn, A B A B.")
-                    .to_owned()
+                tr!("A change that matters could have been missed: latency changes so slowly that the compared lists \
+                 of values may hold only a few of the machine's moods (stretches of time with another latency). \
+                 Measure much longer, or in turn, A B A B.")
+                .to_owned()
             }
             None if against.groups.iter().flat_map(|group| &group.rows).any(is_unfit) => {
                 tr!("A change that matters could have been missed: the series that are refused below were not \
-                    compared.").to_owned()
+                    compared.")
+                .to_owned()
             }
             None => {
                 tr!("A change that matters could have been missed; too little was measured to say how much more is \
                     needed.")
-                    .to_owned()
+                .to_owned()
             }
         },
     }

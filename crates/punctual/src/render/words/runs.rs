@@ -50,8 +50,9 @@ fn by_driver(core: Core) -> String {
         Core::Cobalt => (tr!("timerbench of Cobalt"), "100 ns"),
     };
     tr!(
-        "the driver {driver} measured in the kernel: the smallest, mean and largest latency are exact, the others are \
-        counted in cells of {cell} (each at the upper edge of its cell), and single activations are not known",
+        "the driver {driver} measured in the kernel: the smallest, mean and largest latency are exact, all other \
+        latencies are counted in cells of {cell} (each at the upper edge of its cell), and single activations are not \
+        known",
         driver,
         cell
     )

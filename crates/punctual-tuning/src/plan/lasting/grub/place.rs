@@ -30,7 +30,7 @@ pub(in crate::plan::lasting) fn once(
 ) -> Result<Once, Obstacle> {
     let path = environment_path(tree, folder);
     if let Some(why) = no_write(tree, &path).or_else(|| no_code(config)) {
-        let limit = format!("{why}: the trial's entry is in the menu and has to be chosen there by hand");
+        let limit = format!("{why}: the trial's entry is in the boot menu and has to be chosen there by hand");
         return Ok(Once { steps: Vec::new(), limits: vec![limit], by_itself: false });
     }
     let mut limits = Vec::new();

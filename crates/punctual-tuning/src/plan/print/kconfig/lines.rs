@@ -198,8 +198,8 @@ pub(super) const SECTIONS: &[Section] = &[
                 clock would follow the load. (severity medium)", KC),
             off("CPU_FREQ_GOV_CONSERVATIVE", "With this governor, too, the clock follows the load. (severity medium)", KC),
             on("CPU_IDLE",
-                "Without CPU_IDLE, idle states cannot be limited, and some CPUs get hot. Limit them to C1 at run time. \
-                (severity info)", KC),
+                "Without CPU_IDLE, idle states cannot be limited, and some CPUs get hot. Limit them to C1 at run \
+                time. (severity info)", KC),
         ],
     },
     Section {

@@ -158,7 +158,7 @@ pub(super) fn method(phase: &PhaseClaims) -> Option<String> {
     let moods = match phase.moods {
         Some(moods) => {
             tr!(
-                "by the spectrum of {stretches} stretches ({moods})",
+                "by the spectrum of the run's {stretches} independent stretches of time ({moods})",
                 stretches = units::count(whole(moods.stretches)),
                 moods = works.moods
             )
