@@ -207,8 +207,8 @@ pub const PROGRAMS: &[Program] = &[
         &[Written::File("powercap")]]),
     entry("TLP", &["tlp.service"], &["tlp"]).bad_for(POWER).ends_for(LIMITS).owner_for(&[OWNS_POWER])
         .sets("governors, energy-performance preferences and power of devices, at each change of the power supply",
-        &[FREQUENCIES, &[Written::File("power/control"), Written::File("pcie_aspm"), Written::File("link_power_management_policy"),
-        Written::Sysctl("kernel.nmi_watchdog")]]),
+        &[FREQUENCIES, &[Written::File("power/control"), Written::File("pcie_aspm"),
+        Written::File("link_power_management_policy"), Written::Sysctl("kernel.nmi_watchdog")]]),
     entry("power-profiles-daemon", &["power-profiles-daemon.service"], &["power-profiles-"]).bad_for(POWER)
         .ends_for(LIMITS).owner_for(&[OWNS_POWER])
         .sets("energy-performance preferences and turbo, when somebody chooses a power profile", &[FREQUENCIES]),
