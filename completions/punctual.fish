@@ -38,7 +38,7 @@ complete -c punctual -n "__fish_punctual_needs_command" -f -a "status" -d 'Show 
 complete -c punctual -n "__fish_punctual_needs_command" -f -a "revert" -d 'Put back exactly what was there'
 complete -c punctual -n "__fish_punctual_needs_command" -f -a "measure" -d 'Measure latency in a stated scenario, into a recording'
 complete -c punctual -n "__fish_punctual_needs_command" -f -a "merge" -d 'Merge several runs of one scenario into one recording'
-complete -c punctual -n "__fish_punctual_needs_command" -f -a "explain" -d 'Rank the causes of latency in a recording: who made it late'
+complete -c punctual -n "__fish_punctual_needs_command" -f -a "explain" -d 'Rank what made activations late in a recording'
 complete -c punctual -n "__fish_punctual_needs_command" -f -a "inspect" -d 'Observe a running program: its periodic threads, what is in their cycles, how they are set up'
 complete -c punctual -n "__fish_punctual_needs_command" -f -a "watch" -d 'Measure for months while other work runs, into a folder of bounded size'
 complete -c punctual -n "__fish_punctual_needs_command" -f -a "export" -d 'Write a recording, or another program\'s result, in another program\'s format'
@@ -61,7 +61,7 @@ complete -c punctual -n "__fish_punctual_using_subcommand init" -l profile -d 'K
 robotics\t'Robot arm commanded over Ethernet at 1 kHz'
 ros2\t'Controller manager of ros2_control'
 plc\t'Soft PLC with cyclic tasks'
-audio\t'64 frames at 48 kHz on a desktop shared with others'
+audio\t'64 frames at 48 kHz on a desktop, beside other programs'
 telecom\t'Radio or packet processing that polls'
 cnc\t'Machine tool: servo thread of 1 ms'"
 complete -c punctual -n "__fish_punctual_using_subcommand init" -l period -d 'Time between releases, for example 1ms' -r
@@ -76,7 +76,7 @@ complete -c punctual -n "__fish_punctual_using_subcommand check" -l profile -d '
 robotics\t'Robot arm commanded over Ethernet at 1 kHz'
 ros2\t'Controller manager of ros2_control'
 plc\t'Soft PLC with cyclic tasks'
-audio\t'64 frames at 48 kHz on a desktop shared with others'
+audio\t'64 frames at 48 kHz on a desktop, beside other programs'
 telecom\t'Radio or packet processing that polls'
 cnc\t'Machine tool: servo thread of 1 ms'
 periodic\t'A loop that blocks until its next release'
@@ -93,7 +93,7 @@ complete -c punctual -n "__fish_punctual_using_subcommand check" -l out -d 'Reco
 complete -c punctual -n "__fish_punctual_using_subcommand check" -l junit -d 'Write JUnit XML to this file, for CI: one case for each CPU' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand check" -l fail-on -d 'Exit with 2 when a finding is at least this bad' -r -f -a "fail\t'Findings that are high or fatal'
 warn\t'Findings that are medium, too'"
-complete -c punctual -n "__fish_punctual_using_subcommand check" -l why-not -d 'Do not measure: say which functions of punctual work here, and what to install or to grant for the others'
+complete -c punctual -n "__fish_punctual_using_subcommand check" -l why-not -d 'Do not measure: say which functions of punctual work here, and what to install or to grant for those that do not'
 complete -c punctual -n "__fish_punctual_using_subcommand check" -l no-explain -d 'Do not look for causes in a second, traced pass'
 complete -c punctual -n "__fish_punctual_using_subcommand check" -l full -d 'Print the whole report, with the answer last'
 complete -c punctual -n "__fish_punctual_using_subcommand check" -s q -l brief -l quiet -d 'Print one line and no progress, for scripts and CI logs'
@@ -101,11 +101,11 @@ complete -c punctual -n "__fish_punctual_using_subcommand check" -l json -d 'Pri
 complete -c punctual -n "__fish_punctual_using_subcommand check" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c punctual -n "__fish_punctual_using_subcommand lint" -l cmdline -d 'Command line to judge, or - to read it from standard input [default: that of this machine]' -r
 complete -c punctual -n "__fish_punctual_using_subcommand lint" -l kernel -d 'Version of the kernel that reads the line, for example 6.12 [default: this machine\'s]' -r
-complete -c punctual -n "__fish_punctual_using_subcommand lint" -l flavour -d 'Kind of that kernel [default: this machine\'s]' -r -f -a "stock\t'Neither of the others'
+complete -c punctual -n "__fish_punctual_using_subcommand lint" -l flavour -d 'Kind of the kernel that reads the line [default: this machine\'s]' -r -f -a "stock\t'Neither PREEMPT_RT nor Xenomai'
 rt\t'PREEMPT_RT'
 cobalt\t'Xenomai 3'
 evl\t'Xenomai 4'"
-complete -c punctual -n "__fish_punctual_using_subcommand lint" -l arch -d 'Architecture of that kernel [default: this machine\'s]' -r -f -a "x86_64\t'64-bit x86'
+complete -c punctual -n "__fish_punctual_using_subcommand lint" -l arch -d 'Architecture of the kernel that reads the line [default: this machine\'s]' -r -f -a "x86_64\t'64-bit x86'
 aarch64\t'64-bit ARM'
 arm\t'32-bit ARM'
 riscv64\t'64-bit RISC-V'"
@@ -134,7 +134,7 @@ complete -c punctual -n "__fish_punctual_using_subcommand measure" -l profile -d
 robotics\t'Robot arm commanded over Ethernet at 1 kHz'
 ros2\t'Controller manager of ros2_control'
 plc\t'Soft PLC with cyclic tasks'
-audio\t'64 frames at 48 kHz on a desktop shared with others'
+audio\t'64 frames at 48 kHz on a desktop, beside other programs'
 telecom\t'Radio or packet processing that polls'
 cnc\t'Machine tool: servo thread of 1 ms'
 periodic\t'A loop that blocks until its next release'
@@ -165,8 +165,8 @@ cobalt\t'The Cobalt core of Xenomai 3, out-of-band'"
 complete -c punctual -n "__fish_punctual_using_subcommand measure" -l context -d 'With one real-time core: where the clock is read after a release' -r -f -a "user\t'A thread of this program'
 kernel\t'A task in the kernel, by the core\'s driver (latmus, timerbench)'
 irq\t'The handler of the timer, by the core\'s driver'"
-complete -c punctual -n "__fish_punctual_using_subcommand measure" -l gravity -d 'With a real-time core: by how much its timers fire early, to compensate for the time from the timer to the thread' -r -f -a "leave\t'Leave it as it is'
-tune\t'Let the core\'s driver find it, which takes up to 80 s; lasts until the next boot'
+complete -c punctual -n "__fish_punctual_using_subcommand measure" -l gravity -d 'With a real-time core: by how much its timers fire early, to compensate for the time from the timer to the thread' -r -f -a "leave\t'Leave the gravity as it is'
+tune\t'Let the core\'s driver find the gravity, which takes up to 80 s; lasts until the next boot'
 reset\t'Restore the value that the kernel was built with'"
 complete -c punctual -n "__fish_punctual_using_subcommand measure" -l rounds -d 'With two kernels: number of rounds, each with one stretch on either kernel' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure" -l phase -d 'Phase of the releases on the clock' -r -f -a "auto\t'Same instant on all CPUs, as far from the tick as possible'
@@ -220,7 +220,7 @@ complete -c punctual -n "__fish_punctual_using_subcommand inspect" -l budget -d 
 complete -c punctual -n "__fish_punctual_using_subcommand inspect" -l fail-on -d 'Exit with 2 if a cycle has one of these: alloc, fault, syscall, lock, late=TIME; with 3 if this could not be observed' -r
 complete -c punctual -n "__fish_punctual_using_subcommand inspect" -l junit -d 'Write JUnit XML to this file, for CI: one case for each condition of --fail-on in each thread' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand inspect" -l sarif -d 'Write SARIF 2.1.0 to this file, for code-review tools: the operations in the cycles, with their source lines' -r -F
-complete -c punctual -n "__fish_punctual_using_subcommand inspect" -l html -d 'Write an HTML page with all of it, and pictures of late cycles' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand inspect" -l html -d 'Write an HTML page with all results, and pictures of late cycles' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand inspect" -l cycles -d 'Write a line for each cycle to this file as comma-separated values: when it was released, when the thread woke and when it waited again' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand inspect" -l cost -d 'Largest share of one CPU that the observation may use; if it uses more after its first seconds, it observes less, and says what it gives up' -r
 complete -c punctual -n "__fish_punctual_using_subcommand inspect" -l engine -d 'Use only this engine, and fail if it cannot be used; without this option, the first one that can be used' -r -f -a "bpf\t'A program in the kernel, in builds that have it; needs BTF, CAP_BPF and CAP_PERFMON'
@@ -239,7 +239,7 @@ complete -c punctual -n "__fish_punctual_using_subcommand watch" -l profile -d '
 robotics\t'Robot arm commanded over Ethernet at 1 kHz'
 ros2\t'Controller manager of ros2_control'
 plc\t'Soft PLC with cyclic tasks'
-audio\t'64 frames at 48 kHz on a desktop shared with others'
+audio\t'64 frames at 48 kHz on a desktop, beside other programs'
 telecom\t'Radio or packet processing that polls'
 cnc\t'Machine tool: servo thread of 1 ms'
 periodic\t'A loop that blocks until its next release'
@@ -250,7 +250,7 @@ complete -c punctual -n "__fish_punctual_using_subcommand watch" -l period -d 'T
 complete -c punctual -n "__fish_punctual_using_subcommand watch" -l budget -d 'Largest latency you can live with: activations beyond it are counted, and cause the actions of --on-late' -r
 complete -c punctual -n "__fish_punctual_using_subcommand watch" -l priority -d 'SCHED_FIFO priority, 1 to 95: choose that of the work whose latency you want to know [default: the profile\'s, or 90]' -r
 complete -c punctual -n "__fish_punctual_using_subcommand watch" -l store -d 'Folder for the results [default: /var/lib/punctual-watch as root, else ~/.local/state/punctual/watch]' -r -F
-complete -c punctual -n "__fish_punctual_using_subcommand watch" -l keep -d 'Largest size of that folder; when it is full, the oldest days lose detail' -r
+complete -c punctual -n "__fish_punctual_using_subcommand watch" -l keep -d 'Largest size of the folder for the results; when it is full, the oldest days lose detail' -r
 complete -c punctual -n "__fish_punctual_using_subcommand watch" -l cost -d 'Largest share of one CPU, for each watched CPU or thread, that the watch may use; if it would use more, it measures less, and says what it gives up' -r
 complete -c punctual -n "__fish_punctual_using_subcommand watch" -l on-late -d 'What to do after an activation beyond the budget: a command, or snapshot, stop, or signal=NAME,PID; may be given several times, and is done at most once in ten seconds' -r
 complete -c punctual -n "__fish_punctual_using_subcommand watch" -l metrics -d 'Where Prometheus finds the metrics: a loopback address as in 127.0.0.1:9464, unix:PATH, or file:PATH' -r
@@ -276,7 +276,7 @@ parquet\t'Parquet, one table for all runs of a fleet, over time; needs --out'"
 complete -c punctual -n "__fish_punctual_using_subcommand export" -s o -l out -d 'File to write [default: standard output]' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand export" -l budget -d 'Largest latency you can live with, for formats that pass or fail [default: the recording\'s]' -r
 complete -c punctual -n "__fish_punctual_using_subcommand export" -l run -d 'Name of the run in the table of --format parquet [default: the file\'s name]' -r
-complete -c punctual -n "__fish_punctual_using_subcommand export" -l machine-name -d 'Name of the machine in that table [default: its name or model, if the file states it]' -r
+complete -c punctual -n "__fish_punctual_using_subcommand export" -l machine-name -d 'Name of the machine in the table of --format parquet [default: its name or model, if the file states it]' -r
 complete -c punctual -n "__fish_punctual_using_subcommand export" -l from -d 'Read the file in this format, without recognising it: cyclictest, rt-tests-json, rt-tests-pairs, xenomai, latmus, rtla, jitterdebugger, jitterdebugger-raw, oslat, queuelat, hwlatdetect, rteval, stress-ng, rt-app, hdr, hgrm, boards, timestamps, periods or latencies' -r
 complete -c punctual -n "__fish_punctual_using_subcommand export" -l unit -d 'Unit of the numbers, if the file does not state it: ns, us, ms or s' -r
 complete -c punctual -n "__fish_punctual_using_subcommand export" -l period -d 'Time between releases, if the file does not state it' -r
@@ -305,7 +305,7 @@ complete -c punctual -n "__fish_punctual_using_subcommand compare" -l profile -d
 robotics\t'Robot arm commanded over Ethernet at 1 kHz'
 ros2\t'Controller manager of ros2_control'
 plc\t'Soft PLC with cyclic tasks'
-audio\t'64 frames at 48 kHz on a desktop shared with others'
+audio\t'64 frames at 48 kHz on a desktop, beside other programs'
 telecom\t'Radio or packet processing that polls'
 cnc\t'Machine tool: servo thread of 1 ms'
 periodic\t'A loop that blocks until its next release'
@@ -457,10 +457,10 @@ complete -c punctual -n "__fish_punctual_using_subcommand lab; and __fish_seen_s
 complete -c punctual -n "__fish_punctual_using_subcommand lab; and __fish_seen_subcommand_from compare" -l full -d 'Print every number of every kernel and load'
 complete -c punctual -n "__fish_punctual_using_subcommand lab; and __fish_seen_subcommand_from compare" -l json -d 'Print one JSON document'
 complete -c punctual -n "__fish_punctual_using_subcommand lab; and __fish_seen_subcommand_from compare" -s h -l help -d 'Print help'
-complete -c punctual -n "__fish_punctual_using_subcommand lab; and __fish_seen_subcommand_from gate" -l kernel -d 'The kernel to judge, named as for compare' -r
+complete -c punctual -n "__fish_punctual_using_subcommand lab; and __fish_seen_subcommand_from gate" -l kernel -d 'The kernel to judge, named as for punctual lab compare' -r
 complete -c punctual -n "__fish_punctual_using_subcommand lab; and __fish_seen_subcommand_from gate" -l config -d 'Options that the kernel must have been built with, as lines of a configuration; a kernel with other values is refused. With --build, the configuration to build' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand lab; and __fish_seen_subcommand_from gate" -l build -d 'Command that builds the kernel to judge: $PUNCTUAL_CONFIG names its configuration, $PUNCTUAL_IMAGE the file for its image' -r
-complete -c punctual -n "__fish_punctual_using_subcommand lab; and __fish_seen_subcommand_from gate" -l baseline -d 'Compare it with the kernel in this file, which --save has written; load, period, duration and memory are those of the file' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand lab; and __fish_seen_subcommand_from gate" -l baseline -d 'Compare the kernel with the one in this file, which --save has written; load, period, duration and memory are those of the file' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand lab; and __fish_seen_subcommand_from gate" -l save -d 'Write the measurements of this kernel to a file with which later kernels are compared' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand lab; and __fish_seen_subcommand_from gate" -l load -d 'Load phases in turn, loads of a phase joined by +; classic-2002 is idle and the four loads of that study that need no display' -r
 complete -c punctual -n "__fish_punctual_using_subcommand lab; and __fish_seen_subcommand_from gate" -l period -d 'Time between releases' -r
@@ -480,7 +480,7 @@ complete -c punctual -n "__fish_punctual_using_subcommand lab; and __fish_seen_s
 complete -c punctual -n "__fish_punctual_using_subcommand lab; and __fish_seen_subcommand_from gate" -s h -l help -d 'Print help'
 complete -c punctual -n "__fish_punctual_using_subcommand lab; and __fish_seen_subcommand_from bisect" -l kernel -d 'Kernels in order, the first good and the last bad; or one kernel, with --good-words and --bad-words' -r
 complete -c punctual -n "__fish_punctual_using_subcommand lab; and __fish_seen_subcommand_from bisect" -l good-words -d 'Words of the command line with which the kernel is good' -r
-complete -c punctual -n "__fish_punctual_using_subcommand lab; and __fish_seen_subcommand_from bisect" -l bad-words -d 'Words of the command line with which it is bad' -r
+complete -c punctual -n "__fish_punctual_using_subcommand lab; and __fish_seen_subcommand_from bisect" -l bad-words -d 'Words of the command line with which the kernel is bad' -r
 complete -c punctual -n "__fish_punctual_using_subcommand lab; and __fish_seen_subcommand_from bisect" -l good-config -d 'Configuration of a good kernel' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand lab; and __fish_seen_subcommand_from bisect" -l bad-config -d 'Configuration of a bad kernel' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand lab; and __fish_seen_subcommand_from bisect" -l build -d 'Command that builds a kernel: $PUNCTUAL_CONFIG names its configuration, $PUNCTUAL_IMAGE the file for its image' -r
@@ -512,7 +512,7 @@ complete -c punctual -n "__fish_punctual_using_subcommand audit" -l profile -d '
 robotics\t'Robot arm commanded over Ethernet at 1 kHz'
 ros2\t'Controller manager of ros2_control'
 plc\t'Soft PLC with cyclic tasks'
-audio\t'64 frames at 48 kHz on a desktop shared with others'
+audio\t'64 frames at 48 kHz on a desktop, beside other programs'
 telecom\t'Radio or packet processing that polls'
 cnc\t'Machine tool: servo thread of 1 ms'
 periodic\t'A loop that blocks until its next release'
@@ -539,7 +539,7 @@ complete -c punctual -n "__fish_punctual_using_subcommand tune" -l profile -d 'K
 robotics\t'Robot arm commanded over Ethernet at 1 kHz'
 ros2\t'Controller manager of ros2_control'
 plc\t'Soft PLC with cyclic tasks'
-audio\t'64 frames at 48 kHz on a desktop shared with others'
+audio\t'64 frames at 48 kHz on a desktop, beside other programs'
 telecom\t'Radio or packet processing that polls'
 cnc\t'Machine tool: servo thread of 1 ms'
 periodic\t'A loop that blocks until its next release'
@@ -569,7 +569,7 @@ kconfig\t'A fragment of the kernel\'s configuration'
 resctrl\t'Groups of resctrl that divide the caches'
 rk3568-l3\t'The parameter word of Rockchip\'s RK3568 boot loader that divides its L3 cache'"
 complete -c punctual -n "__fish_punctual_using_subcommand tune" -l kernel -d 'With --print: version of the kernel it is for [default: this machine\'s]' -r
-complete -c punctual -n "__fish_punctual_using_subcommand tune" -l flavour -d 'With --print: kind of the kernel it is for [default: this machine\'s]' -r -f -a "stock\t'Neither of the others'
+complete -c punctual -n "__fish_punctual_using_subcommand tune" -l flavour -d 'With --print: kind of the kernel it is for [default: this machine\'s]' -r -f -a "stock\t'Neither PREEMPT_RT nor Xenomai'
 rt\t'PREEMPT_RT'
 cobalt\t'Xenomai 3'
 evl\t'Xenomai 4'"
@@ -607,7 +607,7 @@ complete -c punctual -n "__fish_punctual_using_subcommand optimize" -l profile -
 robotics\t'Robot arm commanded over Ethernet at 1 kHz'
 ros2\t'Controller manager of ros2_control'
 plc\t'Soft PLC with cyclic tasks'
-audio\t'64 frames at 48 kHz on a desktop shared with others'
+audio\t'64 frames at 48 kHz on a desktop, beside other programs'
 telecom\t'Radio or packet processing that polls'
 cnc\t'Machine tool: servo thread of 1 ms'
 periodic\t'A loop that blocks until its next release'
@@ -636,7 +636,7 @@ complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_s
 complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from init check lint status revert measure merge explain inspect watch export report compare trend campaign share snapshot fleet torture lab man completions audit tune optimize help" -f -a "revert" -d 'Put back exactly what was there'
 complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from init check lint status revert measure merge explain inspect watch export report compare trend campaign share snapshot fleet torture lab man completions audit tune optimize help" -f -a "measure" -d 'Measure latency in a stated scenario, into a recording'
 complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from init check lint status revert measure merge explain inspect watch export report compare trend campaign share snapshot fleet torture lab man completions audit tune optimize help" -f -a "merge" -d 'Merge several runs of one scenario into one recording'
-complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from init check lint status revert measure merge explain inspect watch export report compare trend campaign share snapshot fleet torture lab man completions audit tune optimize help" -f -a "explain" -d 'Rank the causes of latency in a recording: who made it late'
+complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from init check lint status revert measure merge explain inspect watch export report compare trend campaign share snapshot fleet torture lab man completions audit tune optimize help" -f -a "explain" -d 'Rank what made activations late in a recording'
 complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from init check lint status revert measure merge explain inspect watch export report compare trend campaign share snapshot fleet torture lab man completions audit tune optimize help" -f -a "inspect" -d 'Observe a running program: its periodic threads, what is in their cycles, how they are set up'
 complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from init check lint status revert measure merge explain inspect watch export report compare trend campaign share snapshot fleet torture lab man completions audit tune optimize help" -f -a "watch" -d 'Measure for months while other work runs, into a folder of bounded size'
 complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from init check lint status revert measure merge explain inspect watch export report compare trend campaign share snapshot fleet torture lab man completions audit tune optimize help" -f -a "export" -d 'Write a recording, or another program\'s result, in another program\'s format'

@@ -182,7 +182,8 @@ mod tests {
             assert_eq!(read(word(&quarters)), Ok(quarters), "{rt}");
         }
         assert!(
-            counsel(&[3].into_iter().collect()).contains("WORD_3=0xc333, which gives quarters 2-3 to them and 0-1")
+            counsel(&[3].into_iter().collect())
+                .contains("WORD_3=0xc333, which gives quarters 2-3 to these CPUs and 0-1")
         );
         assert!(!counsel(&(0..4).collect()).contains("WORD_3"));
     }

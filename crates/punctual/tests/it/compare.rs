@@ -275,7 +275,7 @@ fn files_of_other_programs_are_compared_as_far_as_they_go() {
 fn what_makes_a_file_unfit_for_claims_makes_it_unfit_for_comparing() {
     let run = three();
     let list = fixture("hwlatdetect.txt");
-    run.punctual(&["compare", &list, &list]).refused(&["only what was above a threshold", "--anyway"]);
+    run.punctual(&["compare", &list, &list]).refused(&["this file only contains values above a threshold", "--anyway"]);
     assert_eq!(run.punctual(&["export", "good.punctual", "--format", "cyclictest", "--out", "ct.txt"]).code, 0);
     let text = fs::read_to_string(run.path("ct.txt")).unwrap();
     let stating = |name: &str, count: u32| {

@@ -108,7 +108,7 @@ fn sarif_shows_the_word_where_it_stands() {
     let [result] = results.as_slice() else { panic!("{results:#?}") };
     assert_eq!((&result["ruleId"], &result["level"]), (&"cmdline.harmful".into(), &"error".into()));
     let message = result["message"]["text"].as_str().unwrap();
-    assert!(message.contains("nobody claims. Instead: find"), "{message}");
+    assert!(message.contains("that no handler claims. Instead: find"), "{message}");
     let place = &result["locations"][0]["physicalLocation"];
     assert_eq!(place["artifactLocation"]["uri"], format!("file://{file}"));
     assert_eq!(place["region"], serde_json::json!({ "startLine": 3, "startColumn": 27, "endColumn": 34 }));

@@ -34,7 +34,7 @@ fn runs_of_one_scenario_become_one_recording() {
     measured(&run, "b.punctual", &[]);
     let said = run.punctual(&["merge", "b.punctual", "a.punctual", "--out", "ab.punctual"]);
     assert_eq!(said.code, 0, "{said:?}");
-    assert!(said.out.contains("made of 2 runs"), "{}", said.out);
+    assert!(said.out.contains("consists of 2 runs"), "{}", said.out);
     let report = run.json(&["report", "ab.punctual", "--json"]);
     assert_eq!(due(&report), 2400);
     let merged = run.json(&["merge", "b.punctual", "a.punctual", "--out", "again.punctual", "--json"]);
@@ -69,7 +69,7 @@ fn a_recording_goes_on_where_it_ended() {
     let more = run.json(&["measure", "--resume", "r.punctual", "--duration", "300ms", "--json"]);
     assert_eq!(due(&more), 1500);
     assert_eq!(more, run.json(&["report", "r.punctual", "--json"]));
-    assert!(notes(&more).contains("made of 2 runs"), "{}", notes(&more));
+    assert!(notes(&more).contains("consists of 2 runs"), "{}", notes(&more));
     let runs: Vec<(u64, &str)> = more["runs"].as_array().unwrap().iter().map(of_run).collect();
     assert_eq!(runs, [(1200, "completed"), (300, "completed")]);
     assert!(more["runs"][1]["from_ns"].as_u64() >= more["runs"][0]["to_ns"].as_u64(), "{}", more["runs"]);
@@ -196,7 +196,7 @@ fn a_stretch_of_a_run_is_told_by_itself() {
     assert!(notes(&report).contains("extended to the edges"), "{}", notes(&report));
     between("+1h", "+2h").refused(&["nothing was measured from 1 h 00 min 00 s", "from 0.000 s to 6."]);
     between("+2s", "+1s").refused(&["the second moment is not after the first"]);
-    between("yesterday", "+1s").refused(&["'yesterday' is no moment", "2026-11-22T10:00"]);
+    between("yesterday", "+1s").refused(&["'yesterday' is not a time", "2026-11-22T10:00"]);
     let day = between("2020-01-01T00:00", "2100-01-01T00:00+01:00");
     assert_eq!(due(&serde_json::from_str(&day.out).unwrap()), 6000, "{day:?}");
 }

@@ -11,7 +11,7 @@ fn a_project_file_is_written_once_and_read_by_every_command() {
     let said = run.punctual(&["init", "--profile", "cnc", "--budget", "900us", "--cpus", "0"]);
     let written = "  preset = \"cnc\"\n  budget = \"900us\"\n  cpus = \"0\"\n\nNext: sudo punctual check\n";
     assert!(said.code == 0 && said.out.starts_with("Wrote punctual.toml:") && said.out.ends_with(written), "{said:?}");
-    run.punctual(&["init", "--profile", "plc"]).refused(&["punctual.toml is there already", "--replace"]);
+    run.punctual(&["init", "--profile", "plc"]).refused(&["punctual.toml exists already", "--replace"]);
     run.punctual(&["init", "--profile", "plc", "--budget", "4ms", "--replace"])
         .refused(&["not below the period of 4ms"]);
     let report = run.json(&["measure", "--policy", "other", "--duration", "20ms", "--load", "none", "--json"]);

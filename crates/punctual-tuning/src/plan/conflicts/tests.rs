@@ -72,7 +72,7 @@ fn the_last_file_wins() {
         found(machine, &wanted),
         [
             "kernel.watchdog = 1 | /etc/sysctl.d/10-a.conf | Overridden",
-            "kernel.watchdog = 1 | /usr/lib/sysctl.d/99-zzz.conf | this file overrides ours at the next boot",
+            "kernel.watchdog = 1 | /usr/lib/sysctl.d/99-zzz.conf | this file overrides punctual's own at the next boot",
         ]
     );
     // A file in /etc hides a package's file of the same name.
@@ -105,7 +105,7 @@ fn files_of_tmpfiles_udev_and_modprobe_are_read() {
         [
             "powersave written to /sys/devices/system/cpu/cpu*/cpufreq/scaling_governor | /etc/tmpfiles.d/cpu.conf | Overridden",
             "a rule of udev sets queue/scheduler to bfq | /usr/lib/udev/rules.d/60-disk.rules | Overridden",
-            "options snd-hda-intel power_save=10 | /etc/modprobe.d/zz.conf | this file overrides ours at the next boot",
+            "options snd-hda-intel power_save=10 | /etc/modprobe.d/zz.conf | this file overrides punctual's own at the next boot",
         ]
     );
 }
