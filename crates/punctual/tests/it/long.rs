@@ -42,7 +42,7 @@ fn runs_of_one_scenario_become_one_recording() {
     assert!(notes(&report).contains("run 2: from "), "{}", notes(&report));
     let page = run.punctual(&["report", "ab.punctual", "--html", "ab.html"]);
     assert_eq!(page.code, 0, "{page:?}");
-    assert!(fs::read_to_string(run.path("ab.html")).unwrap().contains("made of 2"));
+    assert!(fs::read_to_string(run.path("ab.html")).unwrap().contains("consists of 2"));
     // An existing file is not overwritten, and the same run does not count twice.
     run.punctual(&["merge", "a.punctual", "--out", "ab.punctual"]).refused(&["ab.punctual", "the file exists"]);
     run.punctual(&["merge", "ab.punctual", "a.punctual", "--out", "c.punctual"]).refused(&["contain the same run"]);
