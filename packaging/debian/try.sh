@@ -40,7 +40,7 @@ case $suite in
   *)
     if [ -n "$kernel" ] && [ "$arch" != "$(dpkg --print-architecture)" ]; then
       command -v debootstrap >/dev/null || missing "debootstrap is not installed"
-      debootstrap --foreign --variant=minbase --arch="$arch" "$suite" "$root" http://deb.debian.org/debian >"$work/unpacked" ||
+      debootstrap --foreign --variant=minbase --arch="$arch" "$suite" "$root" >"$work/unpacked" ||
         { tail "$work/unpacked"; exit 1; }
       # What configuring base-passwd and base-files would make. In a container, debootstrap makes /proc a link to itself.
       for file in passwd group; do

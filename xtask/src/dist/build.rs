@@ -43,8 +43,8 @@ fn program(root: &Path, platform: &Platform, features: &[&str]) -> Result<()> {
     let mut flags = capi::flags(root);
     flags.push("\x1f-Ctarget-feature=+crt-static");
     if platform.debian == "armhf" {
-        // Every ARMv7 has the short instructions, with which code is a quarter smaller. The compiler warns that it may drop
-        // the feature, and the standard library stays as it is.
+        // Every ARMv7 has the shorter Thumb instructions. With them, and with equal functions only once, the program is a
+        // quarter smaller. The compiler warns that it may drop the feature, and the standard library stays as it is.
         flags.push(",+thumb-mode");
     }
     flags.push("\x1f-Cforce-unwind-tables=no");
@@ -58,7 +58,7 @@ fn program(root: &Path, platform: &Platform, features: &[&str]) -> Result<()> {
     } else {
         // Without the flavor, rustc gives the script the arguments of ld, which the C compiler behind it refuses. The C
         // compiler knows where its library is, and finds the linker that comes with Rust by this variable. On x86-64, rustc
-        // chooses that linker anyway; elsewhere, the C compiler's own does not know how to make one of equal functions.
+        // chooses that linker anyway; elsewhere, the C compiler's own linker cannot replace equal functions by one.
         flags.push("\x1f-Clinker-flavor=gcc\x1f-Clink-arg=-fuse-ld=lld\x1f-Clink-arg=-Wl,--icf=all");
         cargo.env("PUNCTUAL_LINKER", platform.compiler()).env("COMPILER_PATH", bin.join("gcc-ld"));
     }

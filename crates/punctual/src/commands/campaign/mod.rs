@@ -12,8 +12,8 @@ mod cell;
 mod file;
 mod result;
 
-use super::optimize::kept::{Folder, InUse};
-use super::optimize::told::{abandoned, between_boots};
+use super::optimize::kept::Folder;
+use super::optimize::told::{between_boots, unattended};
 use super::optimize::trip;
 use super::optimize::{asked, nothing_else};
 use super::preconditions::none_under_way;
@@ -26,7 +26,7 @@ use crate::render::{self, campaign as shown, units};
 use anyhow::{Context, Result, anyhow};
 use cell::{Bed, cells};
 use file::{Plan, parse};
-use punctual_linux::apply::{Hand, Machine};
+use punctual_linux::apply::Machine;
 use punctual_linux::{interrupt, under_way};
 use punctual_optimize::across::Ending;
 use punctual_optimize::experiment::{Experiment, Kept, read, write};
@@ -37,21 +37,10 @@ const STATE: &str = "experiment.json";
 
 pub fn run(args: &CampaignArgs) -> Result<Exit> {
     let Some(path) = &args.resume else { return begin(args) };
-    if args.at_boot { unattended(&Machine::here(), args, path) } else { resume(args, &Folder::open(path)?) }
-}
-
-/// Resumes a campaign at boot, without a user. If that is impossible, its boot entry and unit are removed, and the
-/// reason is written to its folder. The exit code reports errors only, as that of `optimize` does at boot.
-fn unattended(hand: &dyn Hand, args: &CampaignArgs, path: &Path) -> Result<Exit> {
-    match Folder::open(path) {
-        // Another process has resumed the campaign already.
-        Err(error) if error.is::<InUse>() => Err(error),
-        Err(error) => Err(abandoned(hand, path, None, "campaign", error)),
-        Ok(folder) => {
-            let resumed = resume(args, &folder).map(|_| Exit::Fine);
-            resumed.map_err(|error| abandoned(hand, path, Some(&folder), "campaign", error))
-        }
+    if args.at_boot {
+        return unattended(&Machine::here(), path, "campaign", |folder| resume(args, folder));
     }
+    resume(args, &Folder::open(path)?)
 }
 
 fn resume(args: &CampaignArgs, folder: &Folder) -> Result<Exit> {

@@ -31,9 +31,9 @@ use anyhow::{Context, Result, bail};
 use bench::Bench;
 use candidates::{Selection, find};
 use clap::Parser;
-use kept::{Folder, InUse};
+use kept::Folder;
 use punctual_hist::Nanos;
-use punctual_linux::apply::{Hand, Machine};
+use punctual_linux::apply::Machine;
 use punctual_linux::{interrupt, under_way};
 use punctual_numbers::scenario::Scenario;
 use punctual_optimize::Campaign;
@@ -42,22 +42,10 @@ use std::path::Path;
 
 pub fn run(args: &OptimizeArgs) -> Result<Exit> {
     let Some(path) = &args.resume else { return begin(args) };
-    if args.at_boot { unattended(&Machine::here(), args, path) } else { resume(args, &Folder::open(path)?) }
-}
-
-/// Resumes a campaign at boot, without a user. If that is impossible, its boot entry and unit are removed, and the
-/// reason is written to its folder. The exit code reports errors only: it is read by systemd, which no longer knows what
-/// our unit is when a campaign has ended, and would keep it in memory as failed.
-fn unattended(hand: &dyn Hand, args: &OptimizeArgs, path: &Path) -> Result<Exit> {
-    match Folder::open(path) {
-        // Another process has resumed the campaign already.
-        Err(error) if error.is::<InUse>() => Err(error),
-        Err(error) => Err(told::abandoned(hand, path, None, "optimize", error)),
-        Ok(folder) => {
-            let resumed = resume(args, &folder).map(|_| Exit::Fine);
-            resumed.map_err(|error| told::abandoned(hand, path, Some(&folder), "optimize", error))
-        }
+    if args.at_boot {
+        return told::unattended(&Machine::here(), path, "optimize", |folder| resume(args, folder));
     }
+    resume(args, &Folder::open(path)?)
 }
 
 fn resume(args: &OptimizeArgs, folder: &Folder) -> Result<Exit> {

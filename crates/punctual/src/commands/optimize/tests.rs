@@ -16,16 +16,17 @@ fn under_way() -> (tempfile::TempDir, Machine, PathBuf) {
     (dir, hand, folder)
 }
 
-fn at_boot(folder: &Path) -> OptimizeArgs {
+/// Resumes the campaign as its unit does at boot.
+fn at_boot(hand: &Machine, folder: &Path) -> Result<Exit> {
     let words = ["punctual", "optimize", "--resume", folder.to_str().unwrap(), "--at-boot"];
     let Command::Optimize(args) = Cli::try_parse_from(words).unwrap().command else { panic!("another command") };
-    *args
+    told::unattended(hand, folder, "optimize", |opened| resume(&args, opened))
 }
 
 /// Checks that resuming fails, that neither entry nor unit is left, and that the folder holds the reason.
 #[track_caller]
 fn assert_abandoned(dir: &Path, hand: &Machine, folder: &Path, reason: &str) {
-    let error = format!("{:#}", unattended(hand, &at_boot(folder), folder).err().unwrap());
+    let error = format!("{:#}", at_boot(hand, folder).err().unwrap());
     assert!(error.contains(reason), "{error}");
     assert!(!dir.join(ENTRY).exists() && !dir.join(UNIT).exists(), "something stands: {error}");
     assert!(ours::standing(hand, folder.to_str().unwrap()).unwrap().is_empty());
@@ -60,7 +61,7 @@ fn a_folder_that_others_may_write_to_is_not_written_to_and_its_campaign_is_put_b
     use std::os::unix::fs::PermissionsExt;
     let (dir, hand, folder) = under_way();
     fs::set_permissions(&folder, fs::Permissions::from_mode(0o777)).unwrap();
-    let error = format!("{:#}", unattended(&hand, &at_boot(&folder), &folder).err().unwrap());
+    let error = format!("{:#}", at_boot(&hand, &folder).err().unwrap());
     assert!(error.contains("others may write to it"), "{error}");
     assert!(!dir.path().join(ENTRY).exists() && !dir.path().join(UNIT).exists());
     assert!(!folder.join("result.txt").exists());
@@ -70,7 +71,7 @@ fn a_folder_that_others_may_write_to_is_not_written_to_and_its_campaign_is_put_b
 fn who_finds_the_campaign_held_by_another_leaves_it_alone() {
     let (dir, hand, folder) = under_way();
     let _held = Folder::open(&folder).unwrap();
-    let error = unattended(&hand, &at_boot(&folder), &folder).err().unwrap();
+    let error = at_boot(&hand, &folder).err().unwrap();
     assert!(error.to_string().contains("another process is at work"), "{error}");
     assert!(dir.path().join(ENTRY).exists() && dir.path().join(UNIT).exists());
 }
@@ -80,10 +81,17 @@ fn what_does_not_go_is_told_with_how_it_is_mended() {
     let (dir, hand, folder) = under_way();
     fs::write(dir.path().join(UNIT), "somebody else's by now").unwrap();
     fs::remove_file(folder.join("campaign.json")).unwrap();
-    unattended(&hand, &at_boot(&folder), &folder).err().unwrap();
+    at_boot(&hand, &folder).err().unwrap();
     assert!(!dir.path().join(ENTRY).exists(), "the entry goes first");
     let told = fs::read_to_string(folder.join("result.txt")).unwrap();
     assert!(told.contains("Not everything is put back") && told.contains("punctual revert"), "{told}");
+}
+
+#[test]
+fn a_campaign_that_ends_at_boot_with_doubts_leaves_no_failed_unit() {
+    let (_dir, hand, folder) = under_way();
+    let exit = told::unattended(&hand, &folder, "campaign", |_| Ok(Exit::Doubtful)).unwrap();
+    assert_eq!(exit, Exit::Fine);
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Reports the state of a campaign: on the terminal, in files if no user may be present, and as an exit code.
 
 use super::candidates::Selection;
-use super::kept::Folder;
+use super::kept::{Folder, InUse};
 use super::ours::abandon;
 use crate::cli::OptimizeArgs;
 use crate::commands::files::write_new;
@@ -16,16 +16,30 @@ use punctual_optimize::format::{Doubts, Kept};
 use punctual_optimize::{Campaign, CampaignState, CandidateVerdict};
 use std::path::Path;
 
-/// Removes the boot entry and unit of a campaign that cannot be resumed at boot, and writes the reason to its folder.
-/// Returns the error to report.
+/// Resumes a campaign at boot, without a user. If that is impossible, its boot entry and unit are removed, and the reason
+/// is written to its folder. The exit code reports errors only: systemd reads it, and would keep our unit in memory as
+/// failed, because a campaign that has ended has removed the unit's file.
 /// `verb` is the command that resumes it.
-pub fn abandoned(
+pub fn unattended(
     hand: &dyn Hand,
     path: &Path,
-    folder: Option<&Folder>,
     verb: &str,
-    error: anyhow::Error,
-) -> anyhow::Error {
+    resume: impl FnOnce(&Folder) -> Result<Exit>,
+) -> Result<Exit> {
+    match Folder::open(path) {
+        // Another process has resumed the campaign already.
+        Err(error) if error.is::<InUse>() => Err(error),
+        Err(error) => Err(abandoned(hand, path, None, verb, error)),
+        Ok(folder) => match resume(&folder) {
+            Ok(_) => Ok(Exit::Fine),
+            Err(error) => Err(abandoned(hand, path, Some(&folder), verb, error)),
+        },
+    }
+}
+
+/// Removes the boot entry and unit of a campaign that cannot be resumed at boot, and writes the reason to its folder.
+/// Returns the error to report.
+fn abandoned(hand: &dyn Hand, path: &Path, folder: Option<&Folder>, verb: &str, error: anyhow::Error) -> anyhow::Error {
     let (error, what) = match abandon(hand, path) {
         Ok(()) => (error, "Its boot entry and its unit are taken away.".to_owned()),
         Err(second) => {
