@@ -221,7 +221,7 @@ fn unconfirmed_it_goes_back_by_itself() {
     assert!(said.code == 0 && said.out.contains("status --confirm"), "{said:?}");
     assert_eq!(value(), "10");
     let said = live.run.punctual(&["status"]);
-    assert!(said.out.contains("goes back in"), "{said:?}");
+    assert!(said.out.contains("will be put back in"), "{said:?}");
     comes_to("1");
     journal_goes();
     live.is_as_it_was();
