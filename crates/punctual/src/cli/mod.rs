@@ -316,7 +316,7 @@ pub struct LintArgs {
     /// Judge the line in a file that contains only the line (cmdline.txt), or in a boot loader's file (default/grub, extlinux.conf)
     #[arg(long, value_name = "FILE", conflicts_with_all = ["cmdline", "MachineArgs"])]
     pub file: Option<PathBuf>,
-    /// Judge for the kernel in a boot image (vmlinuz), by the words that it was built with
+    /// Judge for the kernel in this boot image (vmlinuz): the list of the parameters that it accepts is read from the image
     #[arg(long, value_name = "FILE")]
     pub image: Option<PathBuf>,
     /// Print one JSON document

@@ -99,8 +99,8 @@ pub const KERNELS: &[Word<Option<Core>>] = &[
 /// Where on a real-time core the clock is read.
 pub const CONTEXTS: &[Word<CoreContext>] = &[
     Word("user", CoreContext::User, "A thread of this program"),
-    Word("kernel", CoreContext::Kernel, "A task in the kernel, by the core's driver (latmus, timerbench)"),
-    Word("irq", CoreContext::Irq, "The handler of the timer, by the core's driver"),
+    Word("kernel", CoreContext::Kernel, "A task in the kernel, measured by the core's driver (latmus, timerbench)"),
+    Word("irq", CoreContext::Irq, "The handler of the timer, measured by the core's driver"),
 ];
 
 /// What is done about the gravity of a real-time core before a measurement.

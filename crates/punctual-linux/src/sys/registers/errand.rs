@@ -54,6 +54,7 @@ pub(super) fn length(act: Act<'_>) -> libc::timespec {
         Act::CoreSleep(_, length) => Duration::from_nanos((now() + Nanos::from(length)).as_ns()),
         Act::Yield | Act::Wake(_) | Act::Signal(_) | Act::Spin(..) | Act::Touch(_) => Duration::ZERO,
     };
-    let seconds = libc::time_t::try_from(length.as_secs()).unwrap_or(libc::time_t::MAX);
-    libc::timespec { tv_sec: seconds, tv_nsec: length.subsec_nanos().into() }
+    // 68 years, and seconds have 32 bits on some machines.
+    let seconds = i32::try_from(length.as_secs()).unwrap_or(i32::MAX);
+    libc::timespec { tv_sec: seconds.into(), tv_nsec: length.subsec_nanos().into() }
 }

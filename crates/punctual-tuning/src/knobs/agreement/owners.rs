@@ -105,7 +105,7 @@ fn owners_cmdline(case: &Case<'_>) -> Judged {
         return Doubt::not_applicable(format!("in a container ({container}) there is no boot loader to ask"));
     }
     let sources = sources(case);
-    Doubt::unknown_if(sources.is_empty(), "no file that names words for the kernel can be read from here")?;
+    Doubt::unknown_if(sources.is_empty(), "no kernel command line was found in the files of GRUB, of tuned and of Armbian; other boot loaders are not examined")?;
     let mut owners: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for (path, line) in &sources {
         for word in line.for_the_kernel().split_whitespace() {

@@ -64,7 +64,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     },
     Knob {
         id: "pm.hwp_dynamic_boost",
-        title: "No boost of the clock by waiting for a device",
+        title: "The clock is not raised after a wait for a device",
         check: Check::Any(&[
             Check::file(
                 "/sys/devices/system/cpu/intel_pstate/hwp_dynamic_boost",

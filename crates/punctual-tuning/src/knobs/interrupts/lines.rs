@@ -295,7 +295,7 @@ fn ipis(case: &Case<'_>) -> Judged {
     let shown: Vec<String> =
         counted.map(|(row, one)| format!("{} on CPU {}: {}", row.name, one.cpu, one.count)).collect();
     let shown = if shown.is_empty() { format!("none on CPUs {}", case.rt()) } else { shown.join(", ") };
-    case.note("interrupts from other CPUs, between two readings of /proc/interrupts", shown);
+    case.note("interrupts from CPUs, not from devices, between two readings of /proc/interrupts", shown);
     let of = |cpu: u32| rises.iter().flat_map(|row| &row.counts).filter(move |one| one.cpu == cpu).map(|one| one.count);
     Ok(case.rt().iter().all(|cpu| of(cpu).fold(0, u64::saturating_add) <= MOST_IPIS))
 }

@@ -203,8 +203,8 @@ pub(crate) const KNOBS: &[Knob] = &[
         why: "The watchdog removes a thread from the core if it has run for some seconds (4 by default) without a \
             pause, which a polling thread does by design.",
         fix: Fix::prose(
-            "None for good at run time; a larger number of seconds in \
-            /sys/module/xenomai/parameters/watchdog_timeout gives more time.",
+            "The watchdog cannot be switched off at run time; a larger number of seconds in \
+            /sys/module/xenomai/parameters/watchdog_timeout lets a thread run longer before it acts.",
         ),
         persist: &[Lasting::built_without("XENO_OPT_WATCHDOG")],
         cost: "A runaway thread keeps its CPU until the machine is switched off.",
@@ -265,7 +265,7 @@ fn smi(case: &Case<'_>) -> Judged {
 
 fn group(case: &Case<'_>) -> Judged {
     let path = "/sys/module/xenomai/parameters/allowed_group";
-    let missing = TellsNothing("the core does not show its group");
+    let missing = TellsNothing("the core does not show which group of users may use it");
     let group = case.known(path, cobalt_of(case)?.allowed_group.clone(), missing)?;
     case.note(path, group.to_string());
     Ok(group != -1)

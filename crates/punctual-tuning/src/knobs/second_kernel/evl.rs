@@ -141,8 +141,8 @@ pub(crate) const KNOBS: &[Knob] = &[
         why: "The watchdog removes a thread from the core if it has run for some seconds (4 by default) without a \
             pause, which a polling thread does by design.",
         fix: Fix::prose(
-            "None for good at run time; a larger number of seconds in \
-            /sys/module/evl/parameters/watchdog_timeout gives more time.",
+            "The watchdog cannot be switched off at run time; a larger number of seconds in \
+            /sys/module/evl/parameters/watchdog_timeout lets a thread run longer before it acts.",
         ),
         persist: &[Lasting::built_without("EVL_WATCHDOG")],
         cost: "A runaway thread keeps its CPU until the machine is switched off.",

@@ -28,7 +28,7 @@ fn page(result: &Result) -> std::result::Result<String, minijinja::Error> {
         gave_up => result.gave_up.as_deref().map(said),
         away => (!result.is_home).then_some(text::away()),
         is_by_cpu => text::is_by_cpu(result),
-        certain => result.comparisons.iter().filter(|pair| pair.is_certain).count(),
+        decided => decided(result),
         comparisons => result.comparisons.iter().map(|pair| context! {
             question => &pair.question, first => &pair.first, second => &pair.second, verdict => said(&pair.verdict),
             repetitions => pair.repetitions,
@@ -45,6 +45,12 @@ fn headline(result: &Result) -> String {
     let cells = units::counted(result.cells.len() as u64, "cell");
     let measured = result.cells.iter().filter(|cell| cell.whole.is_some()).count();
     if measured == result.cells.len() { cells } else { tr!("{measured} of {cells} measured", measured, cells) }
+}
+
+fn decided(result: &Result) -> String {
+    let comparisons = units::counted(result.comparisons.len() as u64, "comparison");
+    let certain = result.comparisons.iter().filter(|pair| pair.is_certain).count();
+    tr!("{certain} of {comparisons} decided.", certain, comparisons)
 }
 
 fn figure(result: &Result) -> Option<String> {

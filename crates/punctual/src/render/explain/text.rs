@@ -128,7 +128,7 @@ pub fn short(sheet: &mut Sheet, report: &Report, recording: Option<&Path>, width
     if !causes.causes.is_empty() {
         let file = recording.map(|path| path.display().to_string());
         let explain = Command::new(["explain".to_owned()].into_iter().chain(file));
-        sheet.command(2, &tr!("Why, when, and which knobs affect it: {explain}", explain));
+        sheet.command(2, &tr!("What caused each of them, when, and which knobs affect it: {explain}", explain));
     }
 }
 

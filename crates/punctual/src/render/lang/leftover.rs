@@ -35,33 +35,28 @@ const ALLOWED: [(&str, &str); 10] = [
     ("ro quiet irqpoll", "words of a machine's command line"),
 ];
 
-/// The plain English words in a row that the line has first, if it has enough of them. A comma ends a row, because lists of
-/// names have one behind each name.
-fn english(line: &str) -> Option<String> {
+/// The rows of plain English words in the line that are long enough. A comma ends a row, because lists of names have one
+/// behind each name.
+fn english(line: &str) -> Vec<String> {
     let is_word = |word: &str| word.len() > 1 && word.chars().all(|c| c.is_ascii_lowercase());
-    let mut row: Vec<&str> = Vec::new();
+    let mut rows: Vec<Vec<&str>> = vec![Vec::new()];
     for part in line.split([' ', '，', '。', '：', '；', '（', '）']) {
         let word = part.trim_start_matches('(').trim_end_matches([',', '.', ':', ';', ')']);
-        if !is_word(word) {
-            row.clear();
-            continue;
-        }
-        row.push(word);
-        if row.len() == IN_A_ROW {
-            return Some(row.join(" "));
+        match rows.last_mut() {
+            Some(row) if is_word(word) => row.push(word),
+            _ => rows.push(Vec::new()),
         }
         if part.ends_with(',') {
-            row.clear();
+            rows.push(Vec::new());
         }
     }
-    None
+    rows.iter().filter(|row| row.len() >= IN_A_ROW).map(|row| row.join(" ")).collect()
 }
 
 /// The English that is left in the text, without what may stay.
 fn left(text: &str) -> BTreeSet<String> {
-    let lines = text.lines().filter_map(|line| Some((english(line)?, line)));
-    lines
-        .filter(|(row, _)| !ALLOWED.iter().any(|(allowed, _)| row.starts_with(allowed)))
+    let rows = text.lines().flat_map(|line| english(line).into_iter().map(move |row| (row, line)));
+    rows.filter(|(row, _)| !ALLOWED.iter().any(|(allowed, _)| row.starts_with(allowed)))
         .map(|(row, line)| format!("{row} | {line}"))
         .collect()
 }
@@ -163,11 +158,12 @@ fn verdicts_on_every_command_line_are_chinese() {
 
 #[test]
 fn english_is_recognised_among_names_and_commands() {
-    assert_eq!(english("  - CPUs 2-3 were asked for.").as_deref(), Some("were asked for"));
-    assert_eq!(english("之前 ff（unbound work of all）").as_deref(), Some("ff unbound work"));
+    assert_eq!(english("  - CPUs 2-3 were asked for."), ["were asked for"]);
+    assert_eq!(english("之前 ff（unbound work of all）"), ["ff unbound work of all"]);
+    assert_eq!(english("sudo punctual check 2，but there is more"), ["sudo punctual check", "but there is more"]);
     for chinese in ["指定了 CPU 2-3。", "echo full > /sys/kernel/debug/sched/preempt", "读取 /proc/stat 被拒绝"]
     {
-        assert_eq!(english(chinese), None, "{chinese}");
+        assert_eq!(english(chinese), Vec::<String>::new(), "{chinese}");
     }
 }
 

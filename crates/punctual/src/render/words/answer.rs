@@ -71,7 +71,7 @@ pub fn how_sure(report: &Report) -> String {
         return tr!("{why}.", why = units::capitalised(&super::verdict::inconclusive(why)));
     }
     let Some(bound) = super::verdict::bound(report) else {
-        return tr!("No bound follows from this run.").to_owned();
+        return tr!("This run does not show how many releases miss in the long run.").to_owned();
     };
     match verdict.miss_probability_upper.and_then(|upper| units::seen(verdict.missed, verdict.due, upper, "releases")) {
         None => bound,
