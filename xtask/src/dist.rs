@@ -14,6 +14,7 @@ mod tree;
 
 use crate::run;
 use anyhow::{Context, Result, bail, ensure};
+use build::Built;
 use platform::{PLATFORMS, Platform};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -21,7 +22,7 @@ use std::process::Command;
 
 /// Sizes in bytes that the programs must not exceed: they go into the memory of boards.
 const LIMIT: u64 = 12 << 20;
-const LIMIT_FOR_BOARDS: u64 = 3_300_000;
+const LIMIT_FOR_BOARDS: u64 = 3 << 20;
 
 pub fn run(root: &Path, words: &[&str]) -> Result<()> {
     let (options, names): (Vec<&str>, Vec<&str>) = words.iter().partition(|word| word.starts_with('-'));
@@ -60,15 +61,18 @@ fn made(root: &Path, wanted: &[Platform], time: u64) -> Result<PathBuf> {
         fs::remove_dir_all(&folder).with_context(|| format!("remove {}", folder.display()))?;
     }
     fs::create_dir_all(&folder).with_context(|| format!("create {}", folder.display()))?;
-    let mut files = Vec::new();
-    let mut missing = Vec::new();
+    let (mut possible, mut missing) = (Vec::new(), Vec::new());
     for platform in wanted {
         let commands = platform.missing(root)?;
         if commands.is_empty() {
-            files.extend(all_of(root, platform, &folder, time)?);
+            possible.push(*platform);
         } else {
             missing.push(format!("{}: {}", platform.debian, commands.join("; ")));
         }
+    }
+    let mut files = Vec::new();
+    for (platform, built) in possible.iter().zip(build::all(root, &possible)?) {
+        files.extend(all_of(root, platform, &built, &folder, time)?);
     }
     files.extend(materials::write(root, &folder, time)?);
     fs::remove_dir_all(folder.join("tree")).ok();
@@ -92,9 +96,8 @@ fn known() -> String {
     PLATFORMS.map(|platform| platform.debian).join(", ")
 }
 
-/// Everything that is made for one kind of machine.
-fn all_of(root: &Path, platform: &Platform, folder: &Path, made: u64) -> Result<Vec<PathBuf>> {
-    let built = build::build(root, platform)?;
+/// Everything that is made of what was built for one kind of machine.
+fn all_of(root: &Path, platform: &Platform, built: &Built, folder: &Path, made: u64) -> Result<Vec<PathBuf>> {
     for (program, limit) in [(&built.program, LIMIT), (&built.measure, LIMIT_FOR_BOARDS)] {
         let size = program.metadata().with_context(|| format!("look at {}", program.display()))?.len();
         println!("{size:>11} bytes  {}", program.display());
@@ -104,13 +107,13 @@ fn all_of(root: &Path, platform: &Platform, folder: &Path, made: u64) -> Result<
             program.display()
         );
     }
-    let program = package::program(root, &built, made)?;
+    let program = package::program(root, built, made)?;
     let packages = [
         &program,
-        &package::library(root, &built, platform, made)?,
-        &package::development(root, &built, platform, made)?,
+        &package::library(root, built, platform, made)?,
+        &package::development(root, built, platform, made)?,
     ];
-    let small = package::measure(root, &built, made)?;
+    let small = package::measure(root, built, made)?;
     let mut files = Vec::new();
     for package in [&program, &small] {
         files.push(archive::write(package, platform, folder, made)?);

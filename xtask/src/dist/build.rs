@@ -2,7 +2,7 @@
 
 use super::platform::Platform;
 use crate::{capi, run};
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, anyhow};
 use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -22,8 +22,29 @@ pub struct Built {
     pub library: PathBuf,
 }
 
-pub fn build(root: &Path, platform: &Platform) -> Result<Built> {
-    let built = run::target_folder(root)?.join(platform.program).join("small/punctual");
+/// Builds for all of these platforms, in their order. The programs of two platforms are built at the same time, because a
+/// program that is optimised as a whole keeps one CPU busy for minutes.
+pub fn all(root: &Path, platforms: &[Platform]) -> Result<Vec<Built>> {
+    let mut built = Vec::new();
+    for two in platforms.chunks(2) {
+        let ended: Vec<_> = std::thread::scope(|scope| {
+            let begun: Vec<_> = two.iter().map(|platform| scope.spawn(move || programs(root, platform))).collect();
+            begun
+                .into_iter()
+                .map(|thread| thread.join().unwrap_or_else(|_| Err(anyhow!("the thread of a build panicked"))))
+                .collect()
+        });
+        for (platform, programs) in two.iter().zip(ended) {
+            let (program, measure) = programs?;
+            built.push(Built { program, measure, library: library(root, platform)? });
+        }
+    }
+    Ok(built)
+}
+
+/// Builds the whole program, and the one for boards.
+fn programs(root: &Path, platform: &Platform) -> Result<(PathBuf, PathBuf)> {
+    let built = target_folder(root, platform)?.join(platform.program).join("small/punctual");
     let keep = |name: &str| -> Result<PathBuf> {
         let kept = built.with_file_name(name);
         fs::copy(&built, &kept).with_context(|| format!("copy {}", built.display()))?;
@@ -32,14 +53,19 @@ pub fn build(root: &Path, platform: &Platform) -> Result<Built> {
     program(root, platform, SMALL)?;
     let measure = keep("punctual-for-boards")?;
     program(root, platform, WHOLE)?;
-    Ok(Built { program: keep("punctual-whole")?, measure, library: library(root, platform)? })
+    Ok((keep("punctual-whole")?, measure))
+}
+
+/// Each platform has a target folder of its own, because Cargo builds one thing at a time in a folder.
+fn target_folder(root: &Path, platform: &Platform) -> Result<PathBuf> {
+    Ok(run::target_folder(root)?.join("dist").join(platform.debian))
 }
 
 /// Builds the static program as packages have it. Neither the folder nor the Cargo home of this machine is in it.
 fn program(root: &Path, platform: &Platform, features: &[&str]) -> Result<()> {
     let target = platform.program;
     let mut cargo = run::cargo(root, &["build", "--profile", "small", "--package", "punctual", "--target", target]);
-    cargo.args(features);
+    cargo.args(features).arg("--target-dir").arg(target_folder(root, platform)?);
     let mut flags = capi::flags(root);
     flags.push("\x1f-Ctarget-feature=+crt-static");
     if platform.debian == "armhf" {
