@@ -101,7 +101,7 @@ Register-ArgumentCompleter -Native -CommandName 'punctual' -ScriptBlock {
             [CompletionResult]::new('--machine', '--machine', [CompletionResultType]::ParameterName, 'Take a captured machine instead of this one: a file written by punctual snapshot')
             [CompletionResult]::new('--root', '--root', [CompletionResultType]::ParameterName, 'Take an unpacked system instead of this machine: the folder of a disk image, an initramfs or a sos report')
             [CompletionResult]::new('--file', '--file', [CompletionResultType]::ParameterName, 'Judge the line in a file that contains only the line (cmdline.txt), or in a boot loader''s file (default/grub, extlinux.conf)')
-            [CompletionResult]::new('--image', '--image', [CompletionResultType]::ParameterName, 'Judge for the kernel in a boot image (vmlinuz), by the words that it was built with')
+            [CompletionResult]::new('--image', '--image', [CompletionResultType]::ParameterName, 'Judge for the kernel in this boot image (vmlinuz): the list of the parameters that it accepts is read from the image')
             [CompletionResult]::new('--fail-on', '--fail-on', [CompletionResultType]::ParameterName, 'Exit with 2 when a word is at least this bad')
             [CompletionResult]::new('--json', '--json', [CompletionResultType]::ParameterName, 'Print one JSON document')
             [CompletionResult]::new('--sarif', '--sarif', [CompletionResultType]::ParameterName, 'Print SARIF, for code-review tools')

@@ -95,7 +95,7 @@ set edit:completion:arg-completer[punctual] = {|@words|
             cand --machine 'Take a captured machine instead of this one: a file written by punctual snapshot'
             cand --root 'Take an unpacked system instead of this machine: the folder of a disk image, an initramfs or a sos report'
             cand --file 'Judge the line in a file that contains only the line (cmdline.txt), or in a boot loader''s file (default/grub, extlinux.conf)'
-            cand --image 'Judge for the kernel in a boot image (vmlinuz), by the words that it was built with'
+            cand --image 'Judge for the kernel in this boot image (vmlinuz): the list of the parameters that it accepts is read from the image'
             cand --fail-on 'Exit with 2 when a word is at least this bad'
             cand --json 'Print one JSON document'
             cand --sarif 'Print SARIF, for code-review tools'

@@ -113,7 +113,7 @@ complete -c punctual -n "__fish_punctual_using_subcommand lint" -l cpus -d 'Numb
 complete -c punctual -n "__fish_punctual_using_subcommand lint" -l machine -d 'Take a captured machine instead of this one: a file written by punctual snapshot' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand lint" -l root -d 'Take an unpacked system instead of this machine: the folder of a disk image, an initramfs or a sos report' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand lint" -l file -d 'Judge the line in a file that contains only the line (cmdline.txt), or in a boot loader\'s file (default/grub, extlinux.conf)' -r -F
-complete -c punctual -n "__fish_punctual_using_subcommand lint" -l image -d 'Judge for the kernel in a boot image (vmlinuz), by the words that it was built with' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand lint" -l image -d 'Judge for the kernel in this boot image (vmlinuz): the list of the parameters that it accepts is read from the image' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand lint" -l fail-on -d 'Exit with 2 when a word is at least this bad' -r -f -a "fail\t'Words that are harmful, unknown or have a value that is refused'
 warn\t'Also words that have no effect, have another value than was written, or do something else than commonly believed'"
 complete -c punctual -n "__fish_punctual_using_subcommand lint" -l json -d 'Print one JSON document'
@@ -163,8 +163,8 @@ complete -c punctual -n "__fish_punctual_using_subcommand measure" -l kernel -d 
 evl\t'The EVL core of Xenomai 4, out-of-band'
 cobalt\t'The Cobalt core of Xenomai 3, out-of-band'"
 complete -c punctual -n "__fish_punctual_using_subcommand measure" -l context -d 'With one real-time core: where the clock is read after a release' -r -f -a "user\t'A thread of this program'
-kernel\t'A task in the kernel, by the core\'s driver (latmus, timerbench)'
-irq\t'The handler of the timer, by the core\'s driver'"
+kernel\t'A task in the kernel, measured by the core\'s driver (latmus, timerbench)'
+irq\t'The handler of the timer, measured by the core\'s driver'"
 complete -c punctual -n "__fish_punctual_using_subcommand measure" -l gravity -d 'With a real-time core: by how much its timers fire early, to compensate for the time from the timer to the thread' -r -f -a "leave\t'Leave the gravity as it is'
 tune\t'Let the core\'s driver find the gravity, which takes up to 80 s; lasts until the next boot'
 reset\t'Restore the value that the kernel was built with'"

@@ -270,7 +270,7 @@ fn no_mount(case: &Case<'_>, is_bad: impl Fn(&str, &[String]) -> bool) -> Judged
     let mounts = mounts(case)?;
     let bad: Vec<&str> =
         mounts.iter().filter(|(_, kind, options)| is_bad(kind, options)).map(|(place, ..)| place.as_str()).collect();
-    case.none_found("/proc/mounts", bad.join(", "), format!("none of {}", mounts.len()))
+    case.none_found("/proc/mounts", bad.join(", "), format!("none of {} mounted file systems", mounts.len()))
 }
 
 fn rng(case: &Case<'_>) -> Judged {

@@ -138,7 +138,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     },
     Knob {
         id: "proc.policy",
-        title: "Each real-time thread has its class and rank",
+        title: "Each real-time thread has its class and its place in the order of priorities",
         severity: Weight::all(High),
         applies: |case| {
             Doubt::not_applicable_if(

@@ -36,7 +36,7 @@ pub(crate) const KNOBS: &[Knob] = &[
         ),
         persist: &[Lasting::other("The same choice in isolcpus= or the cpuset; or nosmt on the command line.")],
         undo: Fix::prose("Choose the former CPUs again; echo 1 > online."),
-        cost: "CPUs, or throughput.",
+        cost: "Fewer usable CPUs, or less throughput.",
         blast: Blast::Disturbing,
         sources: &["kernel ABI stable/sysfs-devices-system-cpu: thread_siblings_list", "openshift-docs#36355"],
         ..KNOB
@@ -60,7 +60,7 @@ pub(crate) const KNOBS: &[Knob] = &[
         why: "On fast and slow cores the same loop takes different times, and their caches, idle states and clocks \
             differ too: a measurement on one kind of core says nothing about the other.",
         fix: Fix::prose("Choose CPUs of one kind."),
-        cost: "CPUs.",
+        cost: "Fewer usable CPUs.",
         confidence: Confidence::Medium,
         sources: &[
             "kernel ABI testing/sysfs-devices-system-cpu: cpu_capacity",

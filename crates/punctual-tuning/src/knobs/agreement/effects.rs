@@ -111,7 +111,7 @@ fn irq_counts(case: &Case<'_>) -> Judged {
         not_told_by("irq.affinity", is_news)?;
         return Ok(false);
     }
-    case.note(format!("{INTERRUPTS}, twice"), format!("none of {} rose on CPUs {}", after.len(), case.rt()));
+    case.note(format!("{INTERRUPTS}, twice"), format!("none of {} counters rose on CPUs {}", after.len(), case.rt()));
     // No interrupt came between the two readings. The state is good only if no interrupt line may be delivered to a
     // real-time CPU.
     let (mut seen, mut reaching) = (0, Vec::new());

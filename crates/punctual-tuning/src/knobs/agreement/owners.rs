@@ -105,7 +105,10 @@ fn owners_cmdline(case: &Case<'_>) -> Judged {
         return Doubt::not_applicable(format!("in a container ({container}) there is no boot loader to ask"));
     }
     let sources = sources(case);
-    Doubt::unknown_if(sources.is_empty(), "no kernel command line was found in the files of GRUB, of tuned and of Armbian; other boot loaders are not examined")?;
+    Doubt::unknown_if(
+        sources.is_empty(),
+        "the files of GRUB, tuned and Armbian set no kernel command line; other boot loaders are not examined",
+    )?;
     let mut owners: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for (path, line) in &sources {
         for word in line.for_the_kernel().split_whitespace() {
@@ -123,7 +126,7 @@ fn owners_cmdline(case: &Case<'_>) -> Judged {
     let mut is_single = true;
     for owners in owners.values().filter(|owners| owners.len() > 1) {
         is_single = false;
-        case.note("two owners", owners.join("; "));
+        case.note("set in two places", owners.join("; "));
     }
     if is_single {
         let mut paths: Vec<&str> = sources.iter().map(|(path, _)| path.as_str()).collect();

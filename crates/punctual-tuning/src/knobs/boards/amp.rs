@@ -34,7 +34,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     },
     Knob {
         id: "amp.withhold",
-        title: "Words that give a CPU to other software",
+        title: "How to give a CPU to other software",
         applies: can_withhold,
         check: Check::Told(words),
         why: "Firmware that runs beside Linux on a core of its own can keep deadlines that Linux cannot, because no \
@@ -153,7 +153,7 @@ fn withheld(case: &Case<'_>) -> Judged {
     if !owners.is_empty() {
         case.note("other processors", owners.join(", "));
     }
-    let kept = if told.is_empty() { format!("none of {}", all.len()) } else { told.join(", ") };
+    let kept = if told.is_empty() { format!("none of {} CPUs", all.len()) } else { told.join(", ") };
     case.note(format!("{TREE}/cpus, CPUs withheld from Linux"), kept);
     if lost.is_empty() {
         return Ok(true);

@@ -10,7 +10,7 @@ const KNOB: Knob = Knob { blast: Blast::Disturbing, confidence: Confidence::Medi
 /// Fields shared by the knobs that are good if only real-time CPUs use a cache.
 const SHARED: Knob = Knob {
     persist: &[Lasting::word("isolcpus=managed_irq,domain,<I apart>"), Lasting::unit("AllowedCPUs=<I>")],
-    cost: "CPUs.",
+    cost: "Fewer usable CPUs.",
     confidence: Confidence::Low,
     blast: Blast::Harmless,
     sources: &["kernel ABI testing/sysfs-devices-system-cpu: cache/indexN", "unverified: size of the effect"],
@@ -309,7 +309,7 @@ fn mpam(case: &Case<'_>) -> Judged {
 
 fn is_rk3568(case: &Case<'_>) -> Result<(), Doubt> {
     Doubt::not_applicable_if(case.arch() == Some(&Arch::X86), "only RK3566 and RK3568 have this boot parameter")?;
-    let none = CannotBe("only RK3566 and RK3568 have this boot parameter, and they have a device tree");
+    let none = CannotBe("only RK3566 and RK3568 have this boot parameter, and boards with them have a device tree");
     let names = case.text("/proc/device-tree/compatible", none)?;
     if names.contains("rk3566") || names.contains("rk3568") {
         return Ok(());

@@ -152,7 +152,7 @@ fn speed(case: &Case<'_>) -> Judged {
     let is_untold = modules.iter().any(|module| module.rated_mts == 0 || module.configured_mts == 0);
     Doubt::unknown_if(is_untold, "the firmware does not tell the speed of every module")?;
     let slow = modules.iter().find(|module| module.configured_mts < module.rated_mts);
-    let shown = slow.or(modules.first()).map(|m| format!("{} of {} MT/s", m.configured_mts, m.rated_mts));
+    let shown = slow.or(modules.first()).map(|m| format!("{} MT/s, made for {} MT/s", m.configured_mts, m.rated_mts));
     case.note(MODULES, shown.unwrap_or_default());
     Ok(slow.is_none())
 }

@@ -38,7 +38,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     },
     Knob {
         id: "pm.idle_usage",
-        title: "No deep sleep entered that may be entered again",
+        title: "No deep idle state that is still allowed was entered",
         check: Check::Probe(usage),
         why: "The counters of the idle states show what happened, not what was requested: a deep state that was \
             entered, and may be entered again, will at some time delay an activation.",
@@ -93,7 +93,7 @@ fn idle_state(case: &Case<'_>) -> Judged {
     let Some(deep) = deep else {
         case.note(
             format!("/sys/devices/system/cpu/cpu[{}]/cpuidle", case.rt()),
-            format!("no state above {deepest_us} us may be entered"),
+            format!("no state that takes more than {deepest_us} us to leave may be entered"),
         );
         return Ok(true);
     };
@@ -139,7 +139,7 @@ fn usage(case: &Case<'_>) -> Judged {
     }
     let place = format!("/sys/devices/system/cpu/cpu[{}]/cpuidle/*/usage", case.rt());
     if entries == 0 {
-        case.note(place, format!("no state above {tolerable_us} us was entered"));
+        case.note(place, format!("no state that takes more than {tolerable_us} us to leave was entered"));
         return Ok(true);
     }
     case.note(place, format!("{busiest}: entered {entries} times"));

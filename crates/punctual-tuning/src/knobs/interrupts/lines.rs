@@ -162,7 +162,11 @@ pub(crate) const KNOBS: &[Knob] = &[
 
 /// Adds `found` to the evidence. If it is empty, the evidence says that none of the `of` lines reaches a real-time CPU.
 fn tell(case: &Case<'_>, source: &str, found: &[String], of: usize) {
-    let shown = if found.is_empty() { format!("none of {of} on CPUs {}", case.rt()) } else { found.join("; ") };
+    let shown = if found.is_empty() {
+        format!("none of {of} interrupts may go to CPUs {}", case.rt())
+    } else {
+        found.join("; ")
+    };
     case.note(source, shown);
 }
 

@@ -80,7 +80,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     },
     Knob {
         id: "rcu.use_softirq",
-        title: "RCU's core runs where this kernel wants it",
+        title: "RCU's core runs in the way that suits this kernel",
         check: Check::Probe(use_softirq),
         why: "PREEMPT_RT runs RCU's core in threads with a priority. On other kernels, RCU's core should run in the \
             soft interrupt: as a thread without a real-time priority it starves behind real-time work.",

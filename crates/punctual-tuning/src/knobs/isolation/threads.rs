@@ -94,7 +94,7 @@ fn roaming(case: &Case<'_>) -> Judged {
     case.none_found(
         format!("kernel threads that may run on CPUs {}", case.rt()),
         found.join(", "),
-        format!("none of {}", movable.len()),
+        format!("none of {} threads", movable.len()),
     )
 }
 

@@ -153,8 +153,11 @@ fn named(case: &Case<'_>) -> Judged {
             intruders.push(format!("{name} on {in_force}"));
         }
     }
-    let shown =
-        if intruders.is_empty() { format!("none of {seen} on CPUs {}", case.rt()) } else { intruders.join("; ") };
+    let shown = if intruders.is_empty() {
+        format!("none of {seen} work queues may use CPUs {}", case.rt())
+    } else {
+        intruders.join("; ")
+    };
     case.note(format!("{QUEUES}/*/cpumask"), shown);
     let is_cut_off = names.len() > MOST_QUEUES && intruders.is_empty();
     Doubt::unknown_if(is_cut_off, "there are more work queues than were examined")?;

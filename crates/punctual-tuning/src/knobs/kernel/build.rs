@@ -224,7 +224,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     },
     Knob {
         id: "kconf.drm",
-        title: "No graphics at work beside the real-time work",
+        title: "No graphics card works beside the real-time work",
         check: Check::Probe(drm),
         why: "Graphics share the last-level cache and the memory's bandwidth with the CPU, and integrated graphics are \
             designed for frame rates, not for short latencies of the CPU.",
@@ -388,7 +388,7 @@ fn slub_partial(case: &Case<'_>) -> Judged {
         return Ok(true);
     }
     let folder = "/sys/kernel/slab";
-    let names = case.names(folder, TellsNothing("the caches are not shown"))?;
+    let names = case.names(folder, TellsNothing("the slab caches are not shown"))?;
     let names = names.iter().take(MOST_CACHES);
     let mut seen = 0_usize;
     for path in names.map(|name| format!("{folder}/{name}/cpu_partial")) {

@@ -348,7 +348,7 @@ pub(crate) const KNOBS: &[Knob] = &[
             Lasting::unit("NUMAPolicy=bind"),
             Lasting::other("Name CPUs of one node only in isolcpus= or the cpuset."),
         ],
-        cost: "CPUs.",
+        cost: "Fewer usable CPUs.",
         confidence: Confidence::Medium,
         sources: &["numa(7)", "kernel ABI stable/sysfs-devices-node: cpulist"],
         ..KNOB

@@ -134,7 +134,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     },
     Knob {
         id: "net.queues",
-        title: "No more queues than other CPUs",
+        title: "No more queues than CPUs for other work",
         check: Check::Probe(|case| {
             case.has_housekeeping()?;
             let most = case.housekeeping().len() as u64;

@@ -140,7 +140,7 @@ pub(crate) const KNOBS: &[Knob] = &[
         check: Check::BuiltWithout(&["XENO_OPT_DEBUG_USER"]),
         why: "With this option, a thread that waits for a mutex first checks the mutex's owner, and a thread that goes \
             to sleep checks the mutexes that it holds.",
-        cost: "Priority inversions by threads in Linux go unnoticed; use a second kernel to find them.",
+        cost: "Priority inversions by threads in Linux go unnoticed; a kernel built with this option finds them.",
         sources: &[OWN],
         ..KNOB
     },

@@ -107,7 +107,7 @@ fn switches(case: &Case<'_>, path: &str) -> Judged {
     Doubt::unknown_if(!is_counted, "the core counts nothing: it was built without statistics, or no thread has run")?;
     let told = |thread: &CoreThread| {
         let CoreThread { name, pid, cpu, in_band_switches, context_switches } = thread;
-        format!("{name} ({pid}) on {cpu}: {in_band_switches} of {context_switches}")
+        format!("{name} ({pid}) on {cpu}: {in_band_switches} of {context_switches} switches went to Linux")
     };
     let strays: Vec<String> = threads.iter().filter(|thread| thread.strays()).map(told).collect();
     let most = threads.iter().map(|thread| thread.in_band_switches).max().unwrap_or_default();

@@ -103,7 +103,7 @@ pub(crate) fn deep_on_first(case: &Case<'_>) -> Result<Option<Sleep>, Doubt> {
         format!("/sys/devices/system/cpu/cpu{cpu}/cpuidle"),
         match &deepest {
             Some(state) => format!("{} may be entered and takes {} us to leave", state.name, state.latency_us),
-            None => format!("no state above {} us may be entered", tolerable_us(case)),
+            None => format!("no state that takes more than {} us to leave may be entered", tolerable_us(case)),
         },
     );
     Ok(deepest)

@@ -102,6 +102,6 @@ pub(crate) fn first_process(case: &Case<'_>) -> Result<CpuSet, Doubt> {
     case.note(format!("{path} Cpus_allowed_list"), list);
     match CpuSet::parse_list(list) {
         Ok(cpus) if !cpus.is_empty() => Ok(cpus),
-        _ => Doubt::unknown(format!("{path} has '{list}' as the CPUs where it may run")),
+        _ => Doubt::unknown(format!("{path}: the CPUs of process 1 are given as '{list}'")),
     }
 }

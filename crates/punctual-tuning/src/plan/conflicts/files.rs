@@ -124,7 +124,7 @@ fn tmpfile(line: &str, touched: &Touched) -> Vec<String> {
     let value = words.skip(4).collect::<Vec<_>>().join(" ");
     let differs = |(known, wanted): &(String, String)| meet(known, path) && plain(wanted) != plain(&value);
     let is_conflict = kind.starts_with('w') && touched.files.iter().any(differs);
-    is_conflict.then(|| format!("{value} written to {path}")).into_iter().collect()
+    is_conflict.then(|| format!("writes {value} to {path}")).into_iter().collect()
 }
 
 /// The attributes that a udev rule sets, with their values: `ATTR{name}="value"`. A rule with `==` only compares.

@@ -51,7 +51,7 @@ pub(super) fn trial(tree: &dyn Tree, wanted: &Wanted) -> Result<Trial, Obstacle>
         own(&format!("{folder}/{TRIED}"), format!("{}\n", tried(text.trim_end(), wanted)?)),
         own(&tryboot, format!("{MADE_BY}{config}{end}[all]\ncmdline={TRIED}\n")),
     ];
-    let mut limits = vec!["a plain reboot starts as before; only this one starts the trial".to_owned()];
+    let mut limits = vec!["a plain reboot starts as before; only a reboot by this command starts the trial".to_owned()];
     if wanted.panic_seconds > 0 {
         limits.push(grub::only_panics(wanted.panic_seconds));
     }

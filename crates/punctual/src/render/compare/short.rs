@@ -42,7 +42,9 @@ fn differences(sheet: &mut Sheet, other: &Against) {
     for difference in other.differences.iter().take(DIFFERENCES_SHOWN) {
         sheet.point(2, &say::difference(difference));
     }
-    more(sheet, other.differences.len(), DIFFERENCES_SHOWN, "more difference");
+    if let Some(left) = left(other.differences.len(), DIFFERENCES_SHOWN) {
+        more(sheet, units::counted(left, "more difference"));
+    }
 }
 
 /// Prints a table for the first group that has the same verdict as the whole comparison, and one line for each other
@@ -59,7 +61,9 @@ fn groups(sheet: &mut Sheet, other: &Against) {
     for group in rest.iter().take(GROUPS_SHOWN) {
         sheet.paragraph(2, &group_line(group));
     }
-    more(sheet, rest.len(), GROUPS_SHOWN, "more group");
+    if let Some(left) = left(rest.len(), GROUPS_SHOWN) {
+        more(sheet, units::counted(left, "more group"));
+    }
 }
 
 fn group_line(group: &GroupResult) -> String {
@@ -67,10 +71,13 @@ fn group_line(group: &GroupResult) -> String {
     format!("{}: {verdict}", say::result_group(group))
 }
 
-fn more(sheet: &mut Sheet, there: usize, shown: usize, noun: &str) {
-    if let Some(more) = there.checked_sub(shown).filter(|more| *more > 0) {
-        sheet.paragraph(2, &tr!("and {more}: --full", more = units::counted(more as u64, noun)));
-    }
+/// How many are not shown, if any.
+fn left(there: usize, shown: usize) -> Option<u64> {
+    there.checked_sub(shown).filter(|left| *left > 0).map(|left| left as u64)
+}
+
+fn more(sheet: &mut Sheet, more: String) {
+    sheet.paragraph(2, &tr!("and {more}: --full", more));
 }
 
 fn answer(sheet: &mut Sheet, other: &Against, comparison: &Comparison) {

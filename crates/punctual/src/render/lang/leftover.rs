@@ -22,12 +22,14 @@ use std::fs;
 /// Plain English words in a row that no name of a thing has.
 const IN_A_ROW: usize = 3;
 /// The beginnings of what stays English, and why.
-const ALLOWED: [(&str, &str); 10] = [
+const ALLOWED: [(&str, &str); 12] = [
     ("for file in", "a loop of the shell, to be pasted"),
+    ("fi done for", "two loops of the shell, to be pasted"),
     ("fdt resize fdt", "commands of U-Boot"),
     ("bpftool prog list", "a command"),
     ("none voluntary full", "modes of pre-emption, as the kernel's file has them"),
     ("timerlat osnoise hwlat", "names of tracers, as the kernel's file has them"),
+    ("wakeup function nop", "names of tracers, as the kernel's file has them"),
     ("sudo punctual", "a command"),
     ("not permitted os", "an error of the C library"),
     ("core cannot pace", "an error of the library punctual-rt, which speaks English"),

@@ -476,14 +476,14 @@ pub fn at(report: &Report, instant: punctual_hist::MonoTime) -> String {
 }
 
 /// The share, time and frequency of a cause: `61 % of the traced latency: 18.2 ms in 58 spikes, at most 812 us in one;
-/// the main cause of 51`.
+/// in 51 of them it is the main cause`.
 pub fn weight(ranked: &Ranked) -> String {
     let (count, first) = (units::counted(ranked.count, "spike"), units::count(ranked.first_in));
     if ranked.total == Nanos::ZERO {
         return tr!("counters point to it in {count}; in {first} of them it is the first suspect", count, first);
     }
     tr!(
-        "{share} of the traced latency: {total} in {count}, at most {worst} in one; the main cause of {first}",
+        "{share} of the traced latency: {total} in {count}, at most {worst} in one; in {first} of them it is the main cause",
         share = units::portion(ranked.share),
         total = units::duration(ranked.total),
         count,

@@ -74,8 +74,11 @@ fn of_cause(claims: &CauseClaims) -> Vec<String> {
 fn latest(cpu: &PhaseClaims) -> String {
     let number = cpu.cpus.iter().next().unwrap_or_default();
     let largest = cpu.largest.map_or_else(|| units::ABSENT.to_owned(), units::latency);
-    let mut said =
-        tr!("CPU {number} has larger latencies than all CPUs together: its largest is {largest}.", number, largest);
+    let mut said = tr!(
+        "CPU {number} has larger latencies than the CPUs taken together: its largest is {largest}.",
+        number,
+        largest
+    );
     for more in [percentiles(&cpu.percentiles), cpu.misses.as_ref().map(missed)].into_iter().flatten() {
         said.push(' ');
         said.push_str(&more);

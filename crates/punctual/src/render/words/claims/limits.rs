@@ -58,13 +58,18 @@ pub(super) fn chance(odds: f64) -> String {
 /// The number of releases that missed, and the upper limit of their share.
 pub(super) fn missed(misses: &Misses) -> String {
     let seen = match misses.missed {
-        0 => tr!("No release missed").to_owned(),
+        0 => tr!("no release missed").to_owned(),
         n => tr!("{releases} missed", releases = units::counted(n, "release")),
     };
     let budget = units::latency(misses.budget);
     match misses.upper {
-        Some(upper) => tr!("{seen} {budget}: {upper} do.", seen, budget, upper = units::at_most(upper, "releases")),
-        None => tr!("{seen} {budget} in this run; there is no estimate for the next run.", seen, budget),
+        Some(upper) => tr!(
+            "Budget {budget}: {seen}; in the long run, {upper} miss.",
+            seen,
+            budget,
+            upper = units::at_most(upper, "releases")
+        ),
+        None => tr!("Budget {budget}: {seen} in this run; there is no estimate for the next run.", seen, budget),
     }
 }
 
