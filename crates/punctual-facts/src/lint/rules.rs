@@ -141,8 +141,8 @@ const RULES: &[Rule] = &[
     note("isolcpus", &[], "cpuset partitions do the same at run time")
         .from(&["kernel 7.3 admin-guide/cpu-isolation.rst"]),
     trap("nohz_full", &[If::From(7, 0), If::Without("isolcpus")],
-        "from 7.x on, kernel threads and work queues only stay away from CPUs with domain isolation, which this word \
-        alone no longer gives; for periodic work the kernel's guide advises against it")
+        "from 7.x on, this word alone no longer keeps kernel threads and work queues off its CPUs, only domain \
+        isolation does; and for periodic work, the kernel's guide advises against nohz_full=")
         .instead("isolcpus=managed_irq,domain,LIST, or a cpuset partition")
         .from(&["kernel 7.3 kernel/sched/isolation.c", "kernel 7.3 core-api/real-time/kernel-configuration.rst"]),
     trap("nohz_full", &[If::Beside("nohz=off")],

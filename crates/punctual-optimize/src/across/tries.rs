@@ -60,7 +60,10 @@ impl Tries {
             ),
             (
                 *taken_away,
-                format!("after {} of which the entry was taken away before it was booted", boots(*taken_away)),
+                format!(
+                    "after {} without the words of the campaign, because somebody had removed its boot entry",
+                    boots(*taken_away)
+                ),
             ),
         ];
         told.into_iter().filter(|(count, _)| *count > 0).map(|(_, what)| what).collect::<Vec<_>>().join("; ")

@@ -168,7 +168,8 @@ fn left(sheet: &mut Sheet, left: &[Left]) {
     sheet.heading(tr!("Left as it is"));
     for left in told.iter().filter(|left| left.severity > Severity::Info) {
         let severity = words::severity(left.severity);
-        let text = format!("{severity}: {}; {}", said(&left.title), why(&left.reason));
+        let title = tr!("should be: {title}", title = said(&left.title));
+        let text = format!("{severity}: {title}; {}", why(&left.reason));
         sheet.entry(2, 22, &left.id, &text);
     }
     let small: Vec<&str> =

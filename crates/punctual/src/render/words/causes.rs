@@ -240,7 +240,7 @@ pub fn rung(rung: Rung) -> &'static str {
         Rung::Tracefs => tr!("the kernel's trace"),
         Rung::Bpf => tr!("a program in the kernel"),
         Rung::Deltas => tr!("counters before and after"),
-        Rung::InProcess => tr!("what the process knows about itself"),
+        Rung::InProcess => tr!("only what the kernel counts for the measuring thread: faults, switches, migrations"),
     }
 }
 
@@ -426,13 +426,18 @@ pub fn how(tracing: &Tracing, report: &Report) -> Vec<String> {
 }
 
 fn opinions(Opinions { same, different }: Opinions) -> String {
-    let all = units::counted(same.saturating_add(different), "time");
+    let all = units::counted(same.saturating_add(different), "case");
     let differs = if different == 0 {
-        tr!("each time it says the same").to_owned()
+        tr!("all lengths agree").to_owned()
     } else {
-        tr!("{times} it says something different, so the time is doubtful", times = units::counted(different, "time"))
+        tr!("in {n} of them they differ, so lengths in this report are doubtful", n = units::count(different))
     };
-    tr!("The kernel's noise tracer was asked about the time of interrupts and threads {all}: {differs}.", all, differs)
+    tr!(
+        "The kernel's noise tracer also says how long each interrupt, softirq and thread ran. In {all}, this was \
+        compared with the trace: {differs}.",
+        all,
+        differs
+    )
 }
 
 /// A sentence that names the traced load phases; `None` if all were traced.

@@ -221,7 +221,7 @@ fn told(doubt: &Distrust) -> (String, &'static str) {
             tr!("the histograms are complete"),
         ),
         Distrust::Drifts { load } => (
-            tr!("the machine changed over the run (load: {load})", load),
+            tr!("latencies drifted during the run (load: {load})", load),
             tr!("the numbers are about this run and not about the next"),
         ),
     }
