@@ -47,12 +47,17 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         why: "The kernel then uses its default, or a value that was not asked for: a malformed rcu_nocbs= offloads all \
             CPUs, a malformed isolcpus= isolates none.",
-        ..knob("cmdline.rejected", "No value refused by the kernel", Weight::of(High, High, Medium), rejected)
+        ..knob(
+            "cmdline.rejected",
+            "No value on the command line was refused by the kernel",
+            Weight::of(High, High, Medium),
+            rejected,
+        )
     },
     Knob {
         why: "The machine does not use the value that its command line shows, and whoever copies the line copies the \
             error.",
-        ..knob("cmdline.clamped", "Values used as they were written", Weight::all(Info), |case| {
+        ..knob("cmdline.clamped", "Values on the command line are used as written", Weight::all(Info), |case| {
             none_is(case, "changed", |word| word.verdict == WordVerdict::Clamped)
         })
     },

@@ -51,7 +51,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     },
     Knob {
         id: "trace.active",
-        title: "No tracing left on",
+        title: "No tracing is still on",
         severity: Weight::all(Medium),
         applies: can_trace,
         check: Check::All(&[

@@ -94,7 +94,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     },
     Knob {
         id: "gpu.psr",
-        title: "The display does not refresh itself (Intel)",
+        title: "Panel self-refresh and frame buffer compression are off (Intel)",
         check: Check::All(&[
             Check::seen("/sys/module/i915/parameters/enable_psr", Want::ZERO, NO_INTEL),
             Check::seen("/sys/module/i915/parameters/enable_fbc", Want::ZERO, NO_INTEL),

@@ -81,7 +81,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     },
     Knob {
         id: "agree.rcu",
-        title: "RCU callbacks leave the CPUs that are set apart, and those only",
+        title: "RCU callbacks are moved off exactly the CPUs that are set apart",
         blast: Blast::Harmless,
         check: Check::Probe(rcu),
         why: "If rcu_nocbs= names other CPUs than isolcpus= or nohz_full=, some real-time CPUs still run RCU \

@@ -61,7 +61,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     },
     Knob {
         id: "fw.usb_legacy",
-        title: "No USB keyboard emulation by the firmware",
+        title: "The firmware does not make USB keyboards look like PS/2 ones",
         severity: Weight::of(Medium, Medium, Info),
         applies: has_setup,
         check: Check::advice(

@@ -36,7 +36,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     },
     Knob {
         id: "pm.freq_pin",
-        title: "One frequency, not a range",
+        title: "One CPU frequency, not a range",
         severity: Weight::all(Info),
         check: ONE_FREQUENCY,
         why: "While a range is allowed, the same code takes different times from one activation to the next.",

@@ -8,7 +8,7 @@ const KNOB: Knob = Knob::of(Family::Idle);
 pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "pm.qos_global",
-        title: "A useful latency limit for all CPUs",
+        title: "The latency limit for all CPUs limits their sleep",
         check: Check::Probe(of_all),
         why: "A program limits sleep by writing to /dev/cpu_dma_latency. Four bytes are taken as a binary number, \
             anything else as hexadecimal text: echo 100 is four bytes, and allows 170 seconds of sleep.",

@@ -238,7 +238,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     },
     Knob {
         id: "mem.ksm_advisor",
-        title: "No advisor that speeds merging up",
+        title: "No advisor that makes KSM merge pages faster",
         check: Check::file(
             "/sys/kernel/mm/ksm/advisor_mode",
             Want::Choice { good: &["none"], bad: &[] },
@@ -256,7 +256,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     },
     Knob {
         id: "mem.commit",
-        title: "Room below the commit limit",
+        title: "Memory can still be allocated below the commit limit",
         severity: Weight::all(Medium),
         check: Check::Probe(|case| {
             if case.number("/proc/sys/vm/overcommit_memory", TellsNothing("the mode is not shown"))? != 2 {
@@ -275,7 +275,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     },
     Knob {
         id: "mem.dirty",
-        title: "Writing back starts early",
+        title: "Dirty memory is written back early",
         check: Check::Probe(probes::dirty),
         why: "Dirty memory that accumulates is written in bursts, which load the disk, the bus and the CPUs at the \
             same time. Judged bad: writing in the background starts at more than 256 MiB.",
@@ -355,7 +355,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     },
     Knob {
         id: "mem.zone_reclaim",
-        title: "A full node does not reclaim at once",
+        title: "A full memory node does not reclaim at once",
         check: Check::sysctl("vm.zone_reclaim_mode", Want::ZERO, CannotBe("this kernel knows one memory node")),
         why: "With zone_reclaim_mode set, an allocation on a full node frees pages there first, although another \
             node has some.",

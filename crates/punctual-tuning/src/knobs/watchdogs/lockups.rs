@@ -37,7 +37,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     },
     Knob {
         id: "wd.soft",
-        title: "No lock-up detector on the real-time CPUs",
+        title: "No soft lock-up detector on the real-time CPUs",
         // One mask of CPUs serves both detectors. If the hardware detector is on, `wd.nmi` reports the mask.
         severity: Weight::of(Medium, Medium, Info).at_most(Info, |case| case.is_bad("wd.nmi")),
         check: Check::Any(&[Check::seen("/proc/sys/kernel/soft_watchdog", Want::ZERO, NO_SOFT_DETECTOR), UNWATCHED]),
@@ -54,7 +54,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     },
     Knob {
         id: "wd.cpumask",
-        title: "The housekeeping CPUs are still watched",
+        title: "The lock-up detector still watches the housekeeping CPUs",
         check: Check::Probe(others_watched),
         why: "A lock-up of a housekeeping CPU sooner or later stops the real-time work, too, and the detector costs \
             the real-time CPUs nothing if it only watches housekeeping CPUs. This is better than turning it off.",

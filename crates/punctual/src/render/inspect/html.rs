@@ -117,11 +117,12 @@ fn facts(thread: &ThreadReport) -> Vec<Value> {
     told.extend(
         cycles.over_limit.map(|over| (tr!("budget"), tr!("{releases} over it", releases = counted(over, "release")))),
     );
-    told.extend(
-        cycles.drift.map(|drift| {
-            (tr!("drift"), tr!("each cycle adds {drift} to the shortest distance", drift = latency(drift)))
-        }),
-    );
+    told.extend(cycles.drift.map(|drift| {
+        (
+            tr!("drift"),
+            tr!("on average, releases are {drift} further apart than their shortest distance", drift = latency(drift)),
+        )
+    }));
     told.extend(cycles.period_errors.as_ref().map(|errors| (tr!("errors"), words::period_errors(errors))));
     told.extend(thread.cost.as_ref().map(|cost| (tr!("looking"), words::of_each_cycle(cost))));
     told.into_iter().map(fact).collect()

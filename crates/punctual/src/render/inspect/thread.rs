@@ -113,7 +113,7 @@ fn of_cycles(sheet: &mut Sheet, cycles: &ThreadCycles) {
             2,
             LABEL,
             tr!("Drift"),
-            &tr!("each cycle adds {drift} to the shortest distance", drift = latency(drift)),
+            &tr!("on average, releases are {drift} further apart than their shortest distance", drift = latency(drift)),
         );
     }
     if let Some(errors) = &cycles.period_errors {

@@ -555,7 +555,7 @@ pub fn unseen(inspection: &Inspection) -> String {
                 why = said(&refused.why)
             )
         }
-        _ => tr!("the trace: {why}", why = said(&refused.why)),
+        _ => tr!("the kernel's trace cannot be used: {why}", why = said(&refused.why)),
     };
     let mut told: Vec<String> = inspection.refused.iter().map(refusal).collect();
     let mut children: Vec<String> = Vec::new();

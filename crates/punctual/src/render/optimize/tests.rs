@@ -20,7 +20,7 @@ fn campaign(runs: usize) -> Campaign {
         candidate("irq.affinity", "No device interrupts the real-time CPUs", "Other CPUs get the load."),
         candidate("rcu.normal", "RCU grace periods are not expedited", "None."),
         candidate("script:/usr/local/sbin/boost", "boost", "not known to punctual"),
-        candidate("wd.soft", "No lock-up detector on the real-time CPUs", "Hangs on these CPUs go unseen."),
+        candidate("wd.soft", "No soft lock-up detector on the real-time CPUs", "Hangs on these CPUs go unseen."),
         candidate("kthr.affinity", "No roaming kernel thread on the real-time CPUs", "None."),
     ];
     let mut campaign = Campaign::new(Design::new(candidates, Strategy::OneAtATime, 3, 0.1, 200).unwrap());
