@@ -205,7 +205,7 @@ fn each_is_met(case: &Case<'_>, pattern: &str, only: Only, want: Want, missing: 
         return case.known(folder, Fact::Absent, missing);
     }
     let values = Vec::from_iter(values).join(", ");
-    case.none_found(pattern, wrong.join("; "), format!("{values} in all {seen}"))
+    case.none_found(pattern, wrong.join("; "), format!("{values} in all {seen} files"))
 }
 
 fn all(checks: &[Check], id: &str, case: &Case<'_>) -> Judged {

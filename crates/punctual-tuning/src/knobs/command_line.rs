@@ -183,7 +183,7 @@ fn length(case: &Case<'_>) -> Judged {
     };
     let before_masking = case.peek(CMDLINE_BYTES).known().and_then(|bytes| bytes.trim().parse::<usize>().ok());
     let bytes = before_masking.unwrap_or(line.len());
-    case.note(CMDLINE, format!("{bytes} of {} bytes", kept - 1));
+    case.note(CMDLINE, format!("{bytes} bytes, of at most {}", kept - 1));
     // The kernel shows only the part of the line that it kept, so a line of exactly the greatest length may have been
     // cut.
     Ok(bytes < kept - 1)

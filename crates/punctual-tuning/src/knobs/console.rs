@@ -211,8 +211,7 @@ pub(crate) const KNOBS: &[Knob] = &[
             case.number("/proc/sys/kernel/perf_event_paranoid", CannotBe("this kernel has no perf events")).map(|_| ())
         },
         check: Check::advice(
-            "would be costly to read: a program that holds perf events has anon_inode:[perf_event] among the links in \
-            its /proc/PID/fd",
+            "not looked for, because it would be costly: a program that holds perf events has anon_inode:[perf_event] among the links in its /proc/PID/fd",
         ),
         why: "Monitoring agents keep performance counters on every CPU. A counter that overflows interrupts the CPU, \
             and a timer switches between counters if there are too many.",
@@ -230,7 +229,7 @@ pub(crate) const KNOBS: &[Knob] = &[
             let none = CannotBe("this kernel was built without the bpf system call");
             case.number("/proc/sys/kernel/unprivileged_bpf_disabled", none).map(|_| ())
         },
-        check: Check::advice("cannot be seen without the bpf system call: bpftool prog list, bpftool link list"),
+        check: Check::advice("can be seen only by the bpf system call; look with bpftool prog list and bpftool link list"),
         why: "A BPF program runs wherever it is attached: at every system call, switch or packet.",
         fix: Fix::prose("Stop the program that loaded the BPF program."),
         persist: &[Lasting::other("Do not start the program that loaded the BPF program with the machine")],
@@ -302,7 +301,7 @@ fn instances(case: &Case<'_>) -> Judged {
             at_work.push(name.clone());
         }
     }
-    case.none_found(folder, at_work.join(", "), format!("none of {} at work", names.len()))
+    case.none_found(folder, at_work.join(", "), format!("none of {} instances traces", names.len()))
 }
 
 /// Reads `/proc/consoles`: the name and flags of each console.

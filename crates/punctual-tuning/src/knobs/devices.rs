@@ -194,7 +194,7 @@ pub(crate) const KNOBS: &[Knob] = &[
             refuses it: blacklist the driver there).",
         ),
         persist: &[Lasting::word("rng_core.default_quality=0")],
-        undo: Fix::prose("taskset as before; write back the name that was there to rng_current."),
+        undo: Fix::prose("Set the former CPUs with taskset; write back to rng_current the name that was there."),
         cost: "Fewer random numbers early after boot.",
         confidence: Confidence::Medium,
         sources: &["kernel 6.1, 6.12, 7.3 drivers/char/hw_random/core.c", "unverified: the cost on a given machine"],
@@ -234,7 +234,7 @@ fn poll(case: &Case<'_>) -> Judged {
         }
     }
     Doubt::not_applicable_if(seen == 0, "no disk here has this setting")?;
-    case.none_found(format!("{BLOCKS}/*/events"), polled.join("; "), format!("set as wanted on {seen}"))
+    case.none_found(format!("{BLOCKS}/*/events"), polled.join("; "), format!("set as wanted on all {seen} devices"))
 }
 
 fn md(case: &Case<'_>) -> Judged {

@@ -174,16 +174,16 @@ fn steal(case: &Case<'_>) -> Judged {
     let ticks: Vec<u64> = line.split_whitespace().skip(1).filter_map(|field| field.parse().ok()).collect();
     // The sum of all ticks leaves out guest time, because user and nice time contain it already.
     let (Some(stolen), true) = (ticks.get(7), line.starts_with("cpu ")) else {
-        return Doubt::unknown(format!("{path} begins with '{line}'"));
+        return Doubt::unknown(format!("{path} begins with '{line}', which is not understood"));
     };
     let all: u64 = ticks.iter().take(8).fold(0, |sum, ticks| sum.saturating_add(*ticks));
-    case.note(format!("{path} steal"), format!("{stolen} of {all} ticks since boot"));
+    case.note(format!("{path} steal"), format!("{stolen} ticks stolen, of {all} since boot"));
     Ok(*stolen <= all / 10_000)
 }
 
 fn hints(case: &Case<'_>) -> Result<(), Doubt> {
     is_guest(case)?;
-    Doubt::not_applicable_if(case.arch() != Some(&Arch::X86), "only x86 hosts give this hint")?;
+    Doubt::not_applicable_if(case.arch() != Some(&Arch::X86), "only x86 hosts give the hint that CPUs are dedicated")?;
     let path = "/sys/devices/system/cpu/cpuidle/current_driver";
     if case.peek(path) == Fact::Known("haltpoll".to_owned()) {
         case.note(path, "haltpoll");

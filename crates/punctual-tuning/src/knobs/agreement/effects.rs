@@ -28,9 +28,7 @@ pub(crate) const KNOBS: &[Knob] = &[
                 "throttling was turned off, but what replaced it is not shown: debugfs not mounted, or locked down",
             ),
         ),
-        why: "Every guide turns throttling off with sched_rt_runtime_us = -1. From 6.12 on this no longer helps \
-            ordinary real-time threads: the fair server takes time from them (50 ms of each second by default), and \
-            the setting does not turn it off.",
+        why: "Guides turn throttling off with sched_rt_runtime_us = -1. From 6.12 on this no longer helps ordinary real-time threads: the fair server takes time from them (50 ms of each second by default), and the setting does not turn the fair server off.",
         fix: Fix::prose(
             "echo 0 > /sys/kernel/debug/sched/fair_server/cpuN/runtime for each of <I>, if the real-time thread sleeps \
             now and then; one that never sleeps then starves the CPU's kernel threads.",
@@ -171,7 +169,7 @@ fn idle_usage(case: &Case<'_>) -> Judged {
             states += 1;
             if latency > SHALLOW_US && usage > 0 {
                 let state = field("name").known().cloned().unwrap_or_else(|| name.clone());
-                entered.push(format!("{state} ({latency} us) {usage} times on {cpu}"));
+                entered.push(format!("CPU {cpu} entered {state} (takes {latency} us to leave) {usage} times"));
             }
         }
     }
@@ -180,6 +178,6 @@ fn idle_usage(case: &Case<'_>) -> Judged {
     case.none_found(
         "/sys/devices/system/cpu/cpuN/cpuidle/*/usage",
         entered.join("; "),
-        format!("none deeper than {SHALLOW_US} us"),
+        format!("no state entered that takes more than {SHALLOW_US} us to leave"),
     )
 }

@@ -15,7 +15,7 @@ pub(crate) const KNOBS: &[Knob] = &[
         severity: Weight::of(Medium, High, Info).adjusted(tick_severity),
         check: Check::Probe(|case| {
             let apart = set_apart(case)?;
-            Doubt::not_applicable_if(apart.tick_free.is_empty(), "no CPU may stop its tick")?;
+            Doubt::not_applicable_if(apart.tick_free.is_empty(), "no CPU is set to stop its tick (nohz_full)")?;
             Ok(apart.tick_free.is_subset(&apart.domain))
         }),
         why: "The tick stops only while a single task runs on the CPU, and the scheduler moves further tasks onto a \

@@ -113,7 +113,7 @@ pub(crate) const KNOBS: &[Knob] = &[
 
 fn needs_systemd(case: &Case<'_>) -> Result<(), Doubt> {
     match &case.machine.boot.init {
-        _ if case.container().is_some() => Doubt::unknown("process 1 of this container is not the machine's"),
+        _ if case.container().is_some() => Doubt::unknown("process 1 in this container is not the machine's process 1"),
         Some(init) if case.machine.boot.is_systemd() => {
             case.note("init", format!("{} ({})", init.what.name(), init.seen));
             Ok(())
@@ -162,7 +162,7 @@ fn systemd_conf(case: &Case<'_>) -> Judged {
                 // systemd adds up the values of several lines; an empty value discards the earlier values.
                 Ok(cpus) if cpus.is_empty() => wanted = cpus,
                 Ok(cpus) => wanted = wanted.union(&cpus),
-                Err(_) => return Doubt::unknown(format!("{path} says CPUAffinity={value}")),
+                Err(_) => return Doubt::unknown(format!("{path} says CPUAffinity={value}, which is no list of CPUs")),
             }
         }
     }

@@ -18,8 +18,7 @@ pub(crate) const KNOBS: &[Knob] = &[
             the first leaves the machine without a setting that its owner believes to be in force. The kernel says so \
             only once, in its log.",
         persist: &[Lasting::other(
-            "Write the word as the kernel reads it (punctual lint shows how), with nohz_full= and isolcpus=nohz, naming \
-            the same CPUs, and boot again.",
+            "Write the word in a form that the kernel can read (punctual lint shows how), let nohz_full= and isolcpus=nohz name the same CPUs, and boot again.",
         )],
         sources: &["kernel 6.1, 6.12, 7.3 kernel/sched/isolation.c: housekeeping_setup", "tuned#98"],
         ..KNOB
@@ -172,7 +171,7 @@ fn requested(case: &Case<'_>) -> Judged {
     let line = booted(case)?;
     let wishes = wishes(line);
     let offloaded = line.value("rcu_nocbs").filter(|list| !list.is_empty());
-    Doubt::not_applicable_if(wishes.is_empty() && offloaded.is_none(), "the command line asks for no CPUs")?;
+    Doubt::not_applicable_if(wishes.is_empty() && offloaded.is_none(), "no word of the command line names CPUs")?;
     let online = case.online().cloned().unwrap_or_default();
     let mut is_in_force = match offloaded {
         Some(list) => is_offloaded(case, list, &online)?,
@@ -238,7 +237,7 @@ fn unasked(case: &Case<'_>) -> Judged {
         format!("{CMDLINE}: words about CPUs"),
         if words.is_empty() { "none".to_owned() } else { words.join(" ") },
     );
-    Doubt::not_applicable_if(!is_set_apart, "no CPU is set apart since boot")?;
+    Doubt::not_applicable_if(!is_set_apart, "no CPU was set apart at boot")?;
     Ok(is_asked)
 }
 

@@ -73,7 +73,7 @@ impl Partitions {
                 case.note(format!("{path} {resource}"), line);
                 Ok(line.to_owned())
             }
-            None => Doubt::not_applicable(format!("nothing here partitions {resource}")),
+            None => Doubt::not_applicable(format!("resctrl does not partition {resource} here")),
         }
     }
 

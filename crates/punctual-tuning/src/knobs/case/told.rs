@@ -113,7 +113,7 @@ impl Case<'_> {
     /// Whether a folder has the entry `wanted`. The answer is unknown if the folder also lacks `always`: every machine
     /// has that entry, so only a part of the folder is visible.
     fn holds(&self, folder: &str, always: &str, wanted: &str) -> Result<bool, Doubt> {
-        let names = self.names(folder, TellsNothing("the contents cannot be seen from here"))?;
+        let names = self.names(folder, TellsNothing("what /sys contains cannot be seen from here"))?;
         let has = |name: &str| names.iter().any(|found| found == name);
         Doubt::unknown_if(!has(wanted) && !has(always), format!("only a part of {folder} is seen here"))?;
         Ok(has(wanted))
@@ -134,7 +134,7 @@ impl Case<'_> {
     pub(crate) fn has_no_device(&self, class: &str, start: &str) -> Judged {
         let folder = format!("/sys/class/{class}");
         let names = if self.holds("/sys/class", "mem", class)? {
-            self.names(&folder, TellsNothing("the class cannot be seen"))?
+            self.names(&folder, TellsNothing("the devices of this class cannot be seen"))?
         } else {
             Vec::new()
         };

@@ -118,7 +118,7 @@ fn arat(case: &Case<'_>) -> Judged {
 }
 
 fn bugs(case: &Case<'_>) -> Judged {
-    case.only_on(Arch::X86, "other architectures do not list their bugs")?;
+    case.only_on(Arch::X86, "only x86 lists the bugs of its CPUs")?;
     case.not_a_guest()?;
     let bugs = case.cpu_field("bugs")?;
     let relevant = ["apic_c1e", "monitor", "clflush_monitor"];

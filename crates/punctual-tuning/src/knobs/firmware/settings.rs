@@ -269,6 +269,6 @@ fn awake_links(case: &Case<'_>) -> Judged {
     }
     Doubt::unknown_if(asked == 0, "no link of PCI Express could be asked")?;
     let awake = format!("L0s and L1 are off at all {asked} ends of links");
-    case.note(LINKS, if sleepy.is_empty() { awake } else { format!("may sleep: {}", sleepy.join(", ")) });
+    case.note(LINKS, if sleepy.is_empty() { awake } else { format!("links that may sleep: {}", sleepy.join(", ")) });
     Ok(sleepy.is_empty())
 }

@@ -36,5 +36,5 @@ pub(super) fn every(case: &Case<'_>, subject: &str, is_wanted: impl Fn(&Settings
         }
     }
     Doubt::not_applicable_if(seen == 0, "no network device here has that setting")?;
-    case.none_found(format!("{ETHTOOL}/*/{subject}"), wrong.join("; "), format!("set as wanted on {seen}"))
+    case.none_found(format!("{ETHTOOL}/*/{subject}"), wrong.join("; "), format!("set as wanted on all {seen} devices"))
 }
