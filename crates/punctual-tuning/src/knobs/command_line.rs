@@ -58,14 +58,14 @@ pub(crate) const KNOBS: &[Knob] = &[
         why: "The machine does not use the value that its command line shows, and whoever copies the line copies the \
             error.",
         ..knob("cmdline.clamped", "Values on the command line are used as written", Weight::all(Info), |case| {
-            none_is(case, "changed", |word| word.verdict == WordVerdict::Clamped)
+            none_is(case, |word| word.verdict == WordVerdict::Clamped)
         })
     },
     Knob {
         why: "The word has no effect here, because of another word or because of this kernel, and it misleads whoever \
             reads the line.",
         ..knob("cmdline.inert", "No word without an effect", Weight::all(Info), |case| {
-            none_is(case, "without effect", |word| word.verdict == WordVerdict::Inert)
+            none_is(case, |word| word.verdict == WordVerdict::Inert)
         })
     },
     Knob {
@@ -77,7 +77,7 @@ pub(crate) const KNOBS: &[Knob] = &[
         why: "The word has an effect, but not the one it is commonly used for, which is therefore missing.",
         // The knob about the setting that the word changes carries the severity.
         ..knob("cmdline.traps", "No word that does something other than commonly believed", Weight::all(Info), |case| {
-            none_is(case, "other than believed", |word| word.is_trap)
+            none_is(case, |word| word.is_trap)
         })
     },
     Knob {
@@ -112,20 +112,13 @@ fn judged<'a>(case: &'a Case<'_>) -> Result<&'a [Word], Doubt> {
 
 const UNSEEN: Missing = TellsNothing("the command line is not shown");
 
-fn counted(words: usize) -> String {
-    format!("{words} word{}", if words == 1 { "" } else { "s" })
-}
-
 /// Good if `is_of_kind` holds for no word. The words for which it holds become the evidence.
-fn none_is(case: &Case<'_>, what: &str, is_of_kind: impl Fn(&Word) -> bool) -> Judged {
+fn none_is(case: &Case<'_>, is_of_kind: impl Fn(&Word) -> bool) -> Judged {
     let words = judged(case)?;
     let found = words.iter().filter(|word| is_of_kind(word));
     let found: Vec<String> = found.map(|word| without_private_values(&word.word)).collect();
-    if found.is_empty() {
-        case.note(CMDLINE, format!("{}, none of them {what}", counted(words.len())));
-    } else {
-        case.note(CMDLINE, format!("{}: {}", what, found.join(" ")));
-    }
+    let shown = if found.is_empty() { format!("none of {} words", words.len()) } else { found.join(" ") };
+    case.note(CMDLINE, shown);
     Ok(found.is_empty())
 }
 
@@ -147,7 +140,7 @@ fn unknown(case: &Case<'_>) -> Judged {
         "some of the words with a dot are in no kernel that this program knows, and whether they belong to a module of \
         this machine cannot be told, because /sys/module cannot be listed",
     )?;
-    let is_good = none_is(case, "unknown", |word| is_unknown(&word) && !word.is_untold)?;
+    let is_good = none_is(case, |word| is_unknown(&word) && !word.is_untold)?;
     // The word is unknown to the kernels of nearby versions that were examined, which proves nothing for this version.
     let is_exact = Target::of(case.machine).is_some_and(|target| target.is_looked_at());
     Doubt::unknown_if(
@@ -160,7 +153,7 @@ fn unknown(case: &Case<'_>) -> Judged {
 
 fn rejected(case: &Case<'_>) -> Judged {
     case.peek(LOG);
-    none_is(case, "refused", |word| word.verdict == WordVerdict::RejectedValue)
+    none_is(case, |word| word.verdict == WordVerdict::RejectedValue)
 }
 
 fn harmful(case: &Case<'_>) -> Judged {
@@ -169,7 +162,7 @@ fn harmful(case: &Case<'_>) -> Judged {
         let name = word.word.split('=').next().unwrap_or_default().replace('-', "_");
         matches!(name.as_str(), "rcupdate.rcu_expedited" | "irqpoll")
     };
-    none_is(case, "harmful", |word| word.verdict == WordVerdict::Harmful && !is_told(word))
+    none_is(case, |word| word.verdict == WordVerdict::Harmful && !is_told(word))
 }
 
 fn line(case: &Case<'_>) -> Result<Vec<u8>, Doubt> {
@@ -213,9 +206,9 @@ fn separator(case: &Case<'_>) -> Judged {
     // Only the names of words are shown, since the values of words for init may be private.
     let found: Vec<&str> = behind.iter().filter(|word| is_kernels(word)).map(|word| word.name.as_str()).collect();
     let shown = if found.is_empty() {
-        format!("{} after --, none of them meant for the kernel", counted(behind.len()))
+        format!("{} words after --, none of them meant for the kernel", behind.len())
     } else {
-        format!("behind --: {}", found.join(" "))
+        format!("meant for the kernel, but after --: {}", found.join(" "))
     };
     case.note(CMDLINE, shown);
     Ok(found.is_empty())

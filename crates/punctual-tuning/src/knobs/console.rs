@@ -229,7 +229,9 @@ pub(crate) const KNOBS: &[Knob] = &[
             let none = CannotBe("this kernel was built without the bpf system call");
             case.number("/proc/sys/kernel/unprivileged_bpf_disabled", none).map(|_| ())
         },
-        check: Check::advice("can be seen only by the bpf system call; look with bpftool prog list and bpftool link list"),
+        check: Check::advice(
+            "can be seen only by the bpf system call; look with bpftool prog list and bpftool link list",
+        ),
         why: "A BPF program runs wherever it is attached: at every system call, switch or packet.",
         fix: Fix::prose("Stop the program that loaded the BPF program."),
         persist: &[Lasting::other("Do not start the program that loaded the BPF program with the machine")],

@@ -147,12 +147,12 @@ impl Knob {
                     Lasting::Kernel { option, is_on: same } if same == is_on => Some(*option),
                     _ => None,
                 };
-                let options: Vec<&str> = places.iter().filter_map(options).collect();
-                return Now::Boot(format!(
-                    "Boot a kernel {} {}.",
-                    if *is_on { "with" } else { "without" },
-                    options.join(" and ")
-                ));
+                let options = places.iter().filter_map(options).collect::<Vec<_>>().join(", ");
+                return Now::Boot(if *is_on {
+                    format!("Boot a kernel with {options}.")
+                } else {
+                    format!("Boot a kernel without {options}.")
+                });
             }
             _ => return Now::NotAtRunTime(""),
         })

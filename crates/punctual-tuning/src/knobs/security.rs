@@ -78,7 +78,7 @@ pub(crate) const KNOBS: &[Knob] = &[
             Check::seen(
                 "/sys/module/kvm/parameters/nx_huge_pages",
                 Want::Word { good: &["N", "never"], bad: &["Y"] },
-                CannotBe("this machine runs no guests on x86 (no module kvm)"),
+                CannotBe("this machine is no x86 host of guests (no module kvm)"),
             ),
             Check::seen(
                 "/sys/module/kvm/parameters/nx_huge_pages_recovery_ratio",

@@ -123,7 +123,7 @@ pub(crate) const KNOBS: &[Knob] = &[
             "systemctl stop the daemon, or exclude the unit of the real-time work: ManagedOOMPreference=omit",
         ),
         persist: &[Lasting::unit("ManagedOOMPreference=omit")],
-        cost: "The kernel kills later.",
+        cost: "Out of memory, the kernel ends a process, and later than the daemon would.",
         sources: &["systemd-oomd(8)", "earlyoom(1)"],
         ..KNOB
     },
@@ -163,7 +163,7 @@ pub(crate) const KNOBS: &[Knob] = &[
         ),
         persist: &[Lasting::other("The same lines in the kubelet's configuration")],
         undo: Fix::prose("cpuManagerPolicy: none"),
-        cost: "These CPUs are no longer in the pool that all pods share.",
+        cost: "CPUs that are given to one pod are no longer in the pool that all pods share.",
         blast: Blast::Breaking,
         sources: &["Kubernetes documentation: control CPU management policies", "unverified: on a cluster"],
         ..KNOB

@@ -130,9 +130,12 @@ fn numa(case: &Case<'_>) -> Judged {
     let mut is_served = true;
     for node in nodes.iter().filter(|node| !node.cpus.intersection(case.rt()).is_empty()) {
         let others = node.cpus.intersection(case.housekeeping());
-        let shown =
-            if others.is_empty() { "none for other work".to_owned() } else { format!("{others} for other work") };
-        case.note(format!("{NODES}/node{}/cpulist", node.number), format!("{}; {shown}", node.cpus));
+        let shown = if others.is_empty() {
+            format!("{}, none of them for other work", node.cpus)
+        } else {
+            format!("{}, of which {others} for other work", node.cpus)
+        };
+        case.note(format!("{NODES}/node{}/cpulist", node.number), shown);
         is_served &= !others.is_empty();
     }
     Ok(is_served)

@@ -211,7 +211,10 @@ fn cokernel(case: &Case<'_>) -> Judged {
     match core {
         SecondKernel::Cobalt(_) => Ok(served.contains(BOOT_CPU) && holds_rt),
         SecondKernel::Evl(_) => {
-            case.note("command line evl.oobcpus", if case.requested("evl.oobcpus") { "there" } else { "not there" });
+            case.note(
+                "command line evl.oobcpus",
+                if case.requested("evl.oobcpus") { "the word is given" } else { "the word is not given" },
+            );
             // For a misspelt word, the kernel gives no error and lets the core serve all CPUs.
             Ok(holds_rt && !case.requested("evl.oob_cpus"))
         }

@@ -101,7 +101,11 @@ fn ntp(case: &Case<'_>) -> Judged {
             match words.nth(1).map(str::parse::<i64>) {
                 Some(Ok(updates)) if updates < 0 => return Ok(false),
                 Some(Ok(_)) => {}
-                _ => return Doubt::unknown(format!("chrony's configuration says '{line}', which this program does not understand")),
+                _ => {
+                    return Doubt::unknown(format!(
+                        "chrony's configuration says '{line}', which this program does not understand"
+                    ));
+                }
             }
         }
     }

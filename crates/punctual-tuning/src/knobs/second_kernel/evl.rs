@@ -63,7 +63,7 @@ pub(crate) const KNOBS: &[Knob] = &[
         persist: &[Lasting::other(
             "In the init or in the definition of the container: /dev with devtmpfs, or --device.",
         )],
-        undo: Fix::prose("Take the devices away again."),
+        undo: Fix::prose("Unmount devtmpfs, or no longer pass /dev/evl into the container."),
         sources: &["EVL 6.10 kernel/evl/factory.c", "libevl 0.49 lib/init.c: /dev/evl/control"],
         ..KNOB
     },
@@ -102,7 +102,9 @@ pub(crate) const KNOBS: &[Knob] = &[
         check: Check::Probe(room),
         why: "The number of threads is fixed when the kernel is built. Once it is reached, no further thread of any \
             program can attach to the core, and its program fails in the middle of its start.",
-        fix: Fix::prose("End programs that left threads behind; evl ps lists them."),
+        fix: Fix::prose(
+            "End programs that are no longer needed but still have threads in the core; evl ps lists these threads.",
+        ),
         persist: &[Lasting::other("Build the kernel with a larger CONFIG_EVL_NR_THREADS (at most 4096).")],
         undo: Fix::prose("Nothing to undo."),
         cost: "A little memory for each thread.",
@@ -181,7 +183,7 @@ fn room(case: &Case<'_>) -> Judged {
     let most = case.known("CONFIG_EVL_NR_THREADS", core.most_threads.clone(), missing)?;
     let names = case.names(EVL_THREADS, TellsNothing("the core does not show its threads"))?;
     let used = names.iter().filter(|name| *name != "clone").count();
-    case.note(EVL_THREADS, format!("{used} of {most} threads"));
+    case.note(EVL_THREADS, format!("{used} threads, at most {most}"));
     if let Fact::Known(kib) = core.heap_kib {
         case.note("memory of the core for its objects", format!("{kib} KiB"));
     }

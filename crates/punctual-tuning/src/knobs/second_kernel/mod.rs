@@ -90,8 +90,12 @@ fn pair(case: &Case<'_>, path: &str, has: &Fact<String>) -> Judged {
 /// Good if the gravity was calibrated on this machine, as far as the values tell.
 fn calibrated(case: &Case<'_>, path: &str) -> Judged {
     let gravity = case.second_kernel()?.gravity();
-    let told =
-        gravity.as_ref().map(|of| format!("interrupt {}, kernel {}, user {} ns", of.irq_ns, of.kernel_ns, of.user_ns));
+    let told = gravity.as_ref().map(|of| {
+        format!(
+            "gravity of interrupt handlers {} ns, kernel threads {} ns, user threads {} ns",
+            of.irq_ns, of.kernel_ns, of.user_ns
+        )
+    });
     case.cite(path, &told);
     let gravity = case.known(path, gravity.clone(), TellsNothing("the core does not show its gravity"))?;
     Ok(!gravity.is_factory())
@@ -107,7 +111,7 @@ fn switches(case: &Case<'_>, path: &str) -> Judged {
     Doubt::unknown_if(!is_counted, "the core counts nothing: it was built without statistics, or no thread has run")?;
     let told = |thread: &CoreThread| {
         let CoreThread { name, pid, cpu, in_band_switches, context_switches } = thread;
-        format!("{name} ({pid}) on {cpu}: {in_band_switches} of {context_switches} switches went to Linux")
+        format!("{name} ({pid}) on CPU {cpu}: {in_band_switches} of {context_switches} switches went to Linux")
     };
     let strays: Vec<String> = threads.iter().filter(|thread| thread.strays()).map(told).collect();
     let most = threads.iter().map(|thread| thread.in_band_switches).max().unwrap_or_default();

@@ -223,9 +223,9 @@ fn takes_pages_away(case: &Case<'_>) -> Result<(), Doubt> {
 fn ghes(case: &Case<'_>) -> Judged {
     case.not_a_guest()?;
     let folder = "/sys/bus/platform/devices";
-    let devices = case.names(folder, TellsNothing("the devices are not shown"))?;
+    let devices = case.names(folder, TellsNothing("the list of platform devices cannot be read"))?;
     let sources = devices.iter().filter(|name| name.starts_with("GHES.")).count();
-    case.note(folder, format!("{sources} of GHES"));
+    case.note(folder, format!("GHES devices: {sources}"));
     Ok(sources == 0)
 }
 
@@ -241,11 +241,11 @@ fn aer(case: &Case<'_>) -> Judged {
         match total.map(|total| total.trim().parse::<u64>()) {
             Some(Ok(0)) => {}
             Some(Ok(count)) => troubled.push(format!("{device}: {count}")),
-            _ => return Doubt::unknown(format!("the errors of {device} are not understood")),
+            _ => return Doubt::unknown(format!("the error counts of {device} cannot be parsed")),
         }
     }
     Doubt::not_applicable_if(asked == 0, "no device here reports PCIe errors to the kernel")?;
-    let none_of_all = format!("0 on all {asked} devices that count");
+    let none_of_all = format!("0 on all {asked} devices that count errors");
     case.none_found(format!("{folder}/*/aer_dev_correctable"), troubled.join(", "), none_of_all)
 }
 

@@ -77,7 +77,7 @@ fn of_one_kind(layout: &Layout, cores: Vec<CpuSet>, reasons: &mut Vec<String>) -
         let found: Vec<CpuSet> = cores.iter().filter(|core| core.is_subset(&kind.cpus)).cloned().collect();
         if !found.is_empty() {
             reasons.push(format!(
-                "Only {} ({}): on two kinds of cores the same loop takes different times.",
+                "Only {} (CPUs {}): on two kinds of cores the same loop takes different times.",
                 kind.name, kind.cpus
             ));
             return found;

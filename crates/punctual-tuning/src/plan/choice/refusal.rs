@@ -21,7 +21,7 @@ pub enum ChoiceRefusal {
     NotGiven { cpus: CpuSet, given: CpuSet },
     /// The request leaves no CPU for housekeeping.
     #[error(
-        "{cpus} are all the CPUs there are ({usable}): none is left for interrupts, kernel threads and everything else"
+        "CPUs {cpus} are all the CPUs there are ({usable}): none is left for interrupts, kernel threads and everything else"
     )]
     NoHousekeeping { cpus: CpuSet, usable: CpuSet },
     #[error("there is one CPU ({cpu}), and it has to do everything")]
@@ -70,13 +70,13 @@ impl ChoiceRefusal {
     pub fn remedy(&self) -> String {
         match self {
             Self::Unknown => "Mount /sys, or run where it can be seen.".to_owned(),
-            Self::Missing { present, .. } => format!("Choose among {present}."),
+            Self::Missing { present, .. } => format!("Choose among CPUs {present}."),
             Self::Offline { cpus } => {
                 let first = cpus.first().unwrap_or_default();
                 format!("Choose others, or bring them up: echo 1 > /sys/devices/system/cpu/cpu{first}/online")
             }
             Self::NotGiven { given, .. } => {
-                format!("Choose among {given}, or start the container with more CPUs (--cpuset-cpus).")
+                format!("Choose among CPUs {given}, or start the container with more CPUs (--cpuset-cpus).")
             }
             Self::NoHousekeeping { .. } => "Leave out at least one, the boot CPU first.".to_owned(),
             Self::OneCpu { .. } => "None: give real-time threads a priority, and measure.".to_owned(),
@@ -133,7 +133,7 @@ impl Warning {
     pub fn remedy(&self) -> String {
         match self {
             Self::SplitCore { siblings, offline, .. } if siblings.is_subset(offline) => {
-                format!("Choose {siblings} too, or take {siblings} offline.")
+                format!("Choose CPU {siblings} too, or take CPU {siblings} offline.")
             }
             Self::SplitCore { cpus, .. } => {
                 format!("Leave {cpus} out; if that is not possible, measure what it costs.")

@@ -70,7 +70,7 @@ pub(super) fn performance(site: &Site<'_>, cpus: &CpuSet) -> Found {
 /// Sets the governor of the other CPUs that share a clock with real-time CPUs.
 pub(super) fn clock_domain(site: &Site<'_>) -> Found {
     let others = neighbours(site.case);
-    Doubt::not_applicable_if(others.is_empty(), "no other driver controls the clock of these CPUs")?;
+    Doubt::not_applicable_if(others.is_empty(), "no other CPU shares a clock with these CPUs")?;
     performance(site, &others)
 }
 

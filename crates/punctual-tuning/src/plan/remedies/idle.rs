@@ -43,7 +43,10 @@ pub(super) fn limit(site: &Site<'_>) -> Found {
     } else {
         "More heat; the rest of the package gets less turbo."
     };
-    Ok(draft.remedy(risk, "/sys/devices/system/cpu/cpuN/cpuidle/stateM/usage of deeper states stands still"))
+    Ok(draft.remedy(
+        risk,
+        "the counts /sys/devices/system/cpu/cpuN/cpuidle/stateM/usage of states beyond this limit stand still",
+    ))
 }
 
 /// Lets a process of this program hold a limit for all CPUs, if the kernel has no limit per CPU.

@@ -92,7 +92,9 @@ impl Site<'_> {
             };
             let asked = line.asked.as_ref().map_or("not known".to_owned(), CpuSet::to_string);
             let before = match &line.delivered {
-                Some(delivered) if delivered.is_empty() => format!("delivered nowhere yet, allowed on {asked}"),
+                Some(delivered) if delivered.is_empty() => {
+                    format!("not delivered yet; CPUs that it may go to: {asked}")
+                }
                 Some(delivered) => format!("{delivered} of {asked}"),
                 None => asked,
             };
@@ -133,7 +135,7 @@ pub(super) fn default(site: &Site<'_>) -> Found {
     let path = "/proc/irq/default_smp_affinity";
     let before = case.peek(path);
     let has_no_mask = matches!(before, Fact::Absent | Fact::Garbled(_));
-    Doubt::not_applicable_if(has_no_mask, "this kernel does not show such a mask")?;
+    Doubt::not_applicable_if(has_no_mask, "this kernel does not show its default mask for interrupts")?;
     let before = before.known().cloned().unwrap_or_else(|| "not known".to_owned());
     let is_so = CpuSet::parse_mask(&before).is_ok_and(|mask| mask == *case.housekeeping());
     Doubt::not_applicable_if(is_so, "it is so already")?;

@@ -263,7 +263,7 @@ fn policy_of(tree: &dyn Tree, task: &TaskName, wanted: SchedPolicy) -> Fact<Obse
             0 => SchedPolicy::Other(i32::try_from(nice).unwrap_or_default()),
             1 => SchedPolicy::Fifo(priority),
             2 => SchedPolicy::Rr(priority),
-            other => return Fact::Garbled(format!("policy {other} is not one that punctual sets")),
+            other => return Fact::Garbled(format!("policy number {other} is none that punctual sets")),
         };
         Fact::Known(Observed { text: now.to_string(), is_wanted: now == wanted })
     })
