@@ -11,7 +11,8 @@ pub fn heading(options: &Options) -> String {
         "{} runs and {} pairs of each family. Limits: % of runs that got them, % of these that hold the truth, median width\n\
          in parts of the truth. Odds: said, was. Pairs: % decided, of those that differ in the right direction,\n\
          beside the best peer that decides at most 5 % of equal pairs ({}), and of\n\
-         spikes an exact Poisson test that is told from which latency on a value is one. ! is a decision in the wrong direction.\n\
+         spikes an exact Poisson test that is told from which latency on a value is one. ! is a decision in the wrong \
+         direction.\n\
          Rounds: % of equal sides decided / of sides x1.15 found, in 16 rounds of 30 s each.\n\n",
         options.runs,
         options.pairs,

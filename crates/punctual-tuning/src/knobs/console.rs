@@ -211,7 +211,8 @@ pub(crate) const KNOBS: &[Knob] = &[
             case.number("/proc/sys/kernel/perf_event_paranoid", CannotBe("this kernel has no perf events")).map(|_| ())
         },
         check: Check::advice(
-            "not looked for, because it would be costly: a program that holds perf events has anon_inode:[perf_event] among the links in its /proc/PID/fd",
+            "not looked for, because it would be costly: a program that holds perf events has anon_inode:[perf_event] \
+            among the links in its /proc/PID/fd",
         ),
         why: "Monitoring agents keep performance counters on every CPU. A counter that overflows interrupts the CPU, \
             and a timer switches between counters if there are too many.",

@@ -35,7 +35,7 @@ pub(crate) const KNOBS: &[Knob] = &[
                 || soft_limit(case, "Max locked memory")?.is_none_or(|limit| limit >= ENOUGH_BYTES))
         }),
         why: "The kernel may take memory away that cannot be locked, and the next access then waits until it is back. \
-            Judged bad: less than 1 GiB.",
+            Judged bad: a limit on locked memory below 1 GiB.",
         fix: Fix::prose("prlimit --pid PID --memlock=unlimited as root (with CAP_SYS_RESOURCE)."),
         persist: &[Lasting::limit("@realtime - memlock unlimited"), Lasting::unit("LimitMEMLOCK=infinity")],
         cost: "A member of the group can use up the machine's memory.",
@@ -150,8 +150,8 @@ pub(crate) const KNOBS: &[Knob] = &[
             "cannot be seen before the application runs: chrt -a -p PID shows the class and priority of every thread; \
             two threads that must not wait for each other should not have the same priority",
         ),
-        why: "A thread without a real-time class waits for every real-time thread; two threads of the same priority \
-            wait for each other.",
+        why: "A thread without a real-time class waits for every real-time thread; of two threads of the same \
+            priority, one waits while the other runs.",
         fix: Fix::prose(
             "chrt -a -f -p PRIORITY PID; in the program sched_setscheduler, with SCHED_RESET_ON_FORK if it starts \
             helper processes.",
@@ -190,7 +190,7 @@ pub(crate) const KNOBS: &[Knob] = &[
         why: "A real-time thread that waits for an ordinary thread also waits for everything that pre-empts the \
             ordinary thread.",
         fix: Fix::prose("pthread_mutexattr_setprotocol(PTHREAD_PRIO_INHERIT); exchange data without locks."),
-        persist: &[Lasting::other("The same: the program's source")],
+        persist: &[Lasting::other("Make this change in the program's source")],
         undo: Fix::prose("PTHREAD_PRIO_NONE"),
         cost: "A little time per contended lock.",
         sources: &["pthread_mutexattr_setprotocol(3)", "pi(7), futex(2): FUTEX_LOCK_PI"],
@@ -360,7 +360,7 @@ fn is_unlimited(case: &Case<'_>, files: &[&str]) -> Judged {
     if is_free {
         case.note(
             format!("{root}: {}", files.join(", ")),
-            format!("max in {seen} places, no limit in {}", groups.len()),
+            format!("max in {seen} files; none of {} control groups has a limit", groups.len()),
         );
     }
     Ok(is_free)

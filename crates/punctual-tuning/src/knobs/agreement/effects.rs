@@ -28,7 +28,9 @@ pub(crate) const KNOBS: &[Knob] = &[
                 "throttling was turned off, but what replaced it is not shown: debugfs not mounted, or locked down",
             ),
         ),
-        why: "Guides turn throttling off with sched_rt_runtime_us = -1. From 6.12 on this no longer helps ordinary real-time threads: the fair server takes time from them (50 ms of each second by default), and the setting does not turn the fair server off.",
+        why: "Guides turn throttling off with sched_rt_runtime_us = -1. From 6.12 on this no longer helps ordinary \
+            real-time threads: the fair server takes time from them (50 ms of each second by default), and the setting \
+            does not turn the fair server off.",
         fix: Fix::prose(
             "echo 0 > /sys/kernel/debug/sched/fair_server/cpuN/runtime for each of <I>, if the real-time thread sleeps \
             now and then; one that never sleeps then starves the CPU's kernel threads.",

@@ -18,7 +18,8 @@ pub(crate) const KNOBS: &[Knob] = &[
             the first leaves the machine without a setting that its owner believes to be in force. The kernel says so \
             only once, in its log.",
         persist: &[Lasting::other(
-            "Write the word in a form that the kernel can read (punctual lint shows how), let nohz_full= and isolcpus=nohz name the same CPUs, and boot again.",
+            "Write the word in a form that the kernel can read (punctual lint shows how), let nohz_full= and \
+            isolcpus=nohz name the same CPUs, and boot again.",
         )],
         sources: &["kernel 6.1, 6.12, 7.3 kernel/sched/isolation.c: housekeeping_setup", "tuned#98"],
         ..KNOB

@@ -69,7 +69,8 @@ pub(crate) const KNOBS: &[Knob] = &[
             Emulation, usually under Advanced, USB configuration: support off, hand-off on. A growing count of system \
             management interrupts shows that it is active: see fw.smi_count.",
         ),
-        why: "To make USB keyboards look like PS/2 keyboards, the firmware polls them in system management mode, and stops all CPUs at each poll, until the kernel's driver takes over and sometimes even after that.",
+        why: "To make USB keyboards look like PS/2 keyboards, the firmware polls them in system management mode, and \
+            stops all CPUs at each poll, until the kernel's driver takes over and sometimes even after that.",
         persist: &[Lasting::Firmware(
             "Legacy USB Support, XHCI Hand-off and Port 60/64 Emulation, usually under Advanced, USB configuration: support off, hand-off on",
         )],
@@ -122,7 +123,8 @@ pub(crate) const KNOBS: &[Knob] = &[
         check: Check::Firmware(
             "Intel Time Coordinated Computing Mode (TCC) = on, usually under Intel Advanced Menu or Advanced, TCC",
         ),
-        why: "On Intel's embedded parts one switch sets several of the firmware's settings for bounded latency: sleep states, clocks, links and caches.",
+        why: "On Intel's embedded parts one switch sets several of the firmware's settings for bounded latency: sleep \
+            states, clocks, links and caches.",
         cost: "Power; as a rule it also turns turbo and SMT off.",
         sources: &["unverified: Intel's TCC documentation; only some embedded parts have it"],
         ..KNOB

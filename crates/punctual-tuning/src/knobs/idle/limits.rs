@@ -71,7 +71,7 @@ fn of_each(case: &Case<'_>) -> Judged {
         all_help &= match (limit.as_str(), limit.parse::<u64>()) {
             ("n/a", _) => true,
             (_, Ok(limit_us)) => limit_us > 0 && limit_us <= tolerable_us(case),
-            (text, Err(_)) => return Doubt::unknown(format!("'{text}' is no limit")),
+            (text, Err(_)) => return Doubt::unknown(format!("'{text}' is not a valid limit")),
         };
     }
     Ok(all_help)

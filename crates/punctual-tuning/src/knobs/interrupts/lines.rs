@@ -92,7 +92,7 @@ pub(crate) const KNOBS: &[Knob] = &[
         fix: Fix::prose("Unbind the other device, or plug one of the two elsewhere."),
         persist: &[Lasting::other("Let the driver use MSI (by a parameter of its module, or without pci=nomsi).")],
         undo: Fix::prose("Bind the device again."),
-        cost: "The other device cannot be used.",
+        cost: "The device that shared the line cannot be used.",
         blast: Blast::Breaking,
         confidence: Confidence::Medium,
         sources: &["kernel 7.3 kernel/irq/manage.c (IRQF_SHARED)", "Xenomai 3.3 (cannot share a line with Linux)"],
@@ -163,7 +163,7 @@ pub(crate) const KNOBS: &[Knob] = &[
 /// Adds `found` to the evidence. If it is empty, the evidence says that none of the `of` lines reaches a real-time CPU.
 fn tell(case: &Case<'_>, source: &str, found: &[String], of: usize) {
     let shown = if found.is_empty() {
-        format!("none of {of} interrupts may go to CPUs {}", case.rt())
+        format!("none found among {of} interrupts, for CPUs {}", case.rt())
     } else {
         found.join("; ")
     };
@@ -203,7 +203,7 @@ fn requested(case: &Case<'_>) -> Judged {
         let Ok(cpus) = CpuSet::parse_list(&list) else { return Doubt::unknown(format!("{path} holds '{list}'")) };
         seen += 1;
         if !cpus.intersection(case.rt()).is_empty() && !line.handlers(case).is_empty() {
-            found.push(format!("{} ({}) may go to {cpus}", line.number, line.handlers(case).join(", ")));
+            found.push(format!("interrupt {} ({}) may go to CPUs {cpus}", line.number, line.handlers(case).join(", ")));
         }
     }
     Doubt::unknown_if(seen == 0, "the kernel does not show where interrupts may go")?;

@@ -50,7 +50,7 @@ pub(crate) const KNOBS: &[Knob] = &[
             "rcupdate",
             "rcu_cpu_stall_suppress",
             Want::ZERO,
-            CannotBe("this kernel has no such switch"),
+            CannotBe("this kernel has no switch that suppresses stall reports"),
         ),
         why: "A stall report is the first sign that a real-time thread keeps the kernel's own work from running. If \
             stall reports are suppressed, the next sign is that the machine runs out of memory.",

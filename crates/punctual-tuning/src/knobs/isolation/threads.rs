@@ -119,7 +119,10 @@ fn priorities(case: &Case<'_>) -> Judged {
         (NAMES.contains(&name) && case.rt().contains(cpu)).then_some(())
     };
     let threads = case.tasks(|task| task.is_kernel && of_our_cpus(task).is_some())?;
-    Doubt::unknown_if(threads.is_empty(), "none of these threads is among the tasks that were examined")?;
+    Doubt::unknown_if(
+        threads.is_empty(),
+        "no kernel thread of the real-time CPUs is among the tasks that were examined",
+    )?;
     let high: Vec<String> = threads
         .iter()
         .filter(|task| task.rt_priority >= INTERRUPTS)

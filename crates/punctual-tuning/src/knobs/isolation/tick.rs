@@ -154,7 +154,11 @@ fn skew(case: &Case<'_>) -> Judged {
     Doubt::not_applicable_if(case.online().is_some_and(|online| online.len() == 1), "there is one CPU")?;
     let ticks = timer_list(case)?;
     let hz = case.config("HZ")?;
-    let hz: u64 = hz.parse().ok().filter(|hz| *hz > 0).map_or_else(|| Doubt::unknown(format!("HZ is '{hz}'")), Ok)?;
+    let hz: u64 = hz
+        .parse()
+        .ok()
+        .filter(|hz| *hz > 0)
+        .map_or_else(|| Doubt::unknown(format!("CONFIG_HZ is '{hz}', not a positive number")), Ok)?;
     // The tick's period is rounded as in the kernel (`TICK_NSEC`).
     let period = (1_000_000_000 + hz / 2) / hz;
     let phases: Vec<(u32, u64)> =
@@ -209,7 +213,10 @@ fn stopped(case: &Case<'_>) -> Judged {
     Doubt::not_applicable_if(sleeps, "work that sleeps and wakes is better off with a tick, see iso.nohz_full")?;
     let tick_free = case.cpu_list(NOHZ_FULL, CannotBe("this kernel cannot stop its tick"))?;
     let ours = case.rt().intersection(&tick_free);
-    Doubt::not_applicable_if(ours.is_empty(), "these CPUs may not stop their tick, see iso.nohz_full")?;
+    Doubt::not_applicable_if(
+        ours.is_empty(),
+        "nohz_full= does not name these CPUs, so they keep their tick; see iso.nohz_full",
+    )?;
     // x86 counts its local timer in a row `LOC`, arm64 in the row of the timer's interrupt. Where a second kernel drives the
     // timer, its own wake-ups are counted there, too, and the ticks of Linux have a row of their own.
     let is_proxied = case.second_kernel().is_ok() && case.core_state()? == CoreState::Running;

@@ -383,7 +383,7 @@ fn drm(case: &Case<'_>) -> Judged {
 /// Kernel 6.12 has the option `SLUB_CPU_PARTIAL`. From 7.0 on, the option and the lists that it adds are gone.
 fn slub_partial(case: &Case<'_>) -> Judged {
     let is_gone = case.version()? >= Version::new(7, 0) && !case.built_with("SLUB_CPU_PARTIAL")?;
-    Doubt::not_applicable_if(is_gone, "this kernel has no such lists")?;
+    Doubt::not_applicable_if(is_gone, "this kernel has no per-CPU partial lists")?;
     if case.built_with("SLUB_CPU_PARTIAL") == Ok(false) {
         return Ok(true);
     }

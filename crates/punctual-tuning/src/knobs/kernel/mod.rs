@@ -25,7 +25,7 @@ pub(crate) const KNOBS: &[Knob] = &[
             Lasting::built_with("PREEMPT_RT"),
             Lasting::boot("Make the kernel that was installed the default in the boot loader."),
         ],
-        undo: Fix::prose("Boot the other kernel."),
+        undo: Fix::prose("Boot the kernel that ran before."),
         cost: "Some throughput; some drivers are not built for PREEMPT_RT (i915 in particular).",
         sources: &[
             "kernel 7.3 core-api/real-time/kernel-configuration.rst (severity fatal)",

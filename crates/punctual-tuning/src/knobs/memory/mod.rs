@@ -260,7 +260,7 @@ pub(crate) const KNOBS: &[Knob] = &[
         severity: Weight::all(Medium),
         check: Check::Probe(|case| {
             if case.number("/proc/sys/vm/overcommit_memory", TellsNothing("the mode is not shown"))? != 2 {
-                return Doubt::not_applicable("the limit is in force in overcommit mode 2 only");
+                return Doubt::not_applicable("the commit limit is in force in overcommit mode 2 only");
             }
             let (limit, used) = (meminfo(case, "CommitLimit")?, meminfo(case, "Committed_AS")?);
             Ok(limit.saturating_sub(used) >= limit / 10)
@@ -292,7 +292,7 @@ pub(crate) const KNOBS: &[Knob] = &[
         id: "mem.watermark",
         title: "Free memory kept in reserve",
         check: Check::Probe(|case| {
-            let unseen = TellsNothing("the mark is not shown");
+            let unseen = TellsNothing("the lowest mark of free memory is not shown");
             let free_kb = u64::try_from(case.number("/proc/sys/vm/min_free_kbytes", unseen)?).unwrap_or(0);
             Ok(free_kb >= RESERVE_KB || free_kb >= meminfo(case, "MemTotal")? / 100)
         }),
@@ -328,7 +328,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "mem.panic_on_oom",
         title: "Running out of memory does not stop the machine",
-        check: Check::sysctl("vm.panic_on_oom", Want::ZERO, TellsNothing("the choice is not shown")),
+        check: Check::sysctl("vm.panic_on_oom", Want::ZERO, TellsNothing("the setting of panic_on_oom is not shown")),
         why: "With panic_on_oom set, one program that asks for too much stops everything.",
         cost: "A process is killed instead.",
         sources: &["kernel admin-guide/sysctl/vm.rst: panic_on_oom"],
@@ -427,7 +427,7 @@ pub(crate) const KNOBS: &[Knob] = &[
             Lasting::word("damon_lru_sort.enabled=N"),
             Lasting::word("damon_stat.enabled=N"),
         ],
-        undo: Fix::prose("Write on and Y back."),
+        undo: Fix::prose("Write 'on' and 'Y' back."),
         cost: "Proactive reclaim.",
         confidence: Confidence::Medium,
         sources: &[

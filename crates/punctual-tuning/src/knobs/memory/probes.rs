@@ -50,7 +50,7 @@ pub(super) fn hugetlb(case: &Case<'_>) -> Judged {
 /// Not applicable if the kernel leaves the real-time CPUs out of its memory statistics because they are isolated.
 pub(super) fn counts_isolated(case: &Case<'_>) -> Result<(), Doubt> {
     let is_left_out = case.rt().is_subset(&case.isolated()?) && case.version()? >= Version::new(6, 12);
-    Doubt::not_applicable_if(is_left_out, "from 6.12 isolated CPUs are left out")
+    Doubt::not_applicable_if(is_left_out, "from 6.12 on, memory statistics leave isolated CPUs out")
 }
 
 /// Whether compaction leaves locked pages in place, so that it is only work in the background.

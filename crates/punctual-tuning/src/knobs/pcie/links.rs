@@ -106,7 +106,11 @@ fn aspm(case: &Case<'_>) -> Judged {
             firmware chose",
         );
     }
-    case.none_found(format!("{PCI}/*/link"), sleepy.join(", "), format!("none of {links} links may sleep"))
+    case.none_found(
+        format!("{PCI}/*/link"),
+        sleepy.join(", "),
+        format!("no sleep state is on for any of {links} links"),
+    )
 }
 
 /// Whether a PCI device is a network controller of any kind (class `0x02`) or a CAN controller (`0x0c09`).

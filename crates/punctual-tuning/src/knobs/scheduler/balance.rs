@@ -133,7 +133,7 @@ fn domains(case: &Case<'_>) -> Judged {
         .iter()
         .filter(|(_, span)| !span.is_subset(case.rt()))
         .take(8)
-        .map(|(cpu, span)| format!("CPU {cpu} is balanced with {span}"))
+        .map(|(cpu, span)| format!("CPU {cpu} is balanced with CPUs {span}"))
         .collect();
     case.none_found(path, mixed.join(", "), format!("no domain reaches beyond CPUs {}", case.rt()))
 }

@@ -160,6 +160,6 @@ fn round_robin(case: &Case<'_>) -> Judged {
     case.none_found(
         format!("SCHED_RR tasks on CPUs {}", case.rt()),
         shown.join("; "),
-        format!("{}, none at another's priority", ours.len()),
+        format!("{}, no two of the same priority on one CPU", ours.len()),
     )
 }

@@ -278,5 +278,5 @@ fn faults(case: &Case<'_>) -> Judged {
     let is_by_debugger = |fault: &Fault| ["Debug", "Int3", "Debug trap"].contains(&fault.name.as_str());
     let counted = faults.iter().filter(|fault| fault.count > 0 && !is_by_debugger(fault));
     let told: Vec<String> = counted.map(|fault| format!("{}: {}", fault.name, fault.count)).collect();
-    case.none_found(COBALT_FAULTS, told.join("; "), format!("none of {} kinds", faults.len()))
+    case.none_found(COBALT_FAULTS, told.join("; "), format!("none of {} kinds of faults was counted", faults.len()))
 }

@@ -19,7 +19,9 @@ pub(crate) const KNOBS: &[Knob] = &[
             Check::seen("/proc/sys/kernel/nmi_watchdog", Want::ZERO, CannotBe("this kernel has no lock-up detector")),
             UNWATCHED,
         ]),
-        why: "The hard lock-up detector interrupts every CPU it watches every few seconds: with an NMI that cannot be masked, or (buddy detector) to let it check the neighbouring CPU. It watches the CPUs of watchdog_cpumask only.",
+        why: "The hard lock-up detector interrupts every CPU it watches every few seconds: with an NMI that cannot be \
+            masked, or (buddy detector) to let it check the neighbouring CPU. It watches the CPUs of watchdog_cpumask \
+            only.",
         persist: &[Lasting::Either {
             when: When::OthersRemain,
             then: &Lasting::sysctl("kernel.watchdog_cpumask", "<H>"),
@@ -65,7 +67,8 @@ pub(crate) const KNOBS: &[Knob] = &[
         id: "wd.thresh",
         title: "Lock-up threshold longer than the real-time work spins",
         check: Check::Probe(threshold),
-        why: "A thread that keeps its CPU for more than twice the seconds in watchdog_thresh is reported as a soft lock-up: a stack trace on the console, from interrupt context, again and again.",
+        why: "A thread that keeps its CPU for more than twice the seconds in watchdog_thresh is reported as a soft \
+            lock-up: a stack trace on the console, from interrupt context, again and again.",
         fix: Fix::prose("sysctl kernel.watchdog_thresh=60, or leave the real-time CPUs out as wd.soft says."),
         persist: &[Lasting::sysctl("kernel.watchdog_thresh", "60")],
         cost: "Lock-ups are reported later.",

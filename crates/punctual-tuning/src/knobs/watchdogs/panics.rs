@@ -60,7 +60,8 @@ pub(crate) const KNOBS: &[Knob] = &[
             Want::ZERO,
             CannotBe("this kernel has no soft lock-up detector"),
         ),
-        why: "A real-time thread that keeps its CPU on purpose looks like a soft lock-up; with softlockup_panic=1 it ends in a panic.",
+        why: "A real-time thread that keeps its CPU on purpose looks like a soft lock-up; with softlockup_panic=1 it \
+            ends in a panic.",
         cost: "A true lock-up is only reported.",
         sources: &["kernel 7.3 kernel/watchdog.c: softlockup_panic", "kernel admin-guide/lockup-watchdogs.rst"],
         ..KNOB
@@ -73,7 +74,8 @@ pub(crate) const KNOBS: &[Knob] = &[
             Want::ZERO,
             CannotBe("this kernel does not look for hung tasks"),
         ),
-        why: "A task that waits uninterruptibly (D) for a task which a FIFO thread starves looks hung; with hung_task_panic=1, the machine panics.",
+        why: "A task that waits uninterruptibly (D) for a task which a FIFO thread starves looks hung; with \
+            hung_task_panic=1, the machine panics.",
         cost: "A true hang is only reported.",
         sources: &["kernel 7.3 kernel/hung_task.c: hung_task_panic"],
         ..KNOB
@@ -83,7 +85,8 @@ pub(crate) const KNOBS: &[Knob] = &[
         title: "A stalled RCU grace period does not stop the machine",
         severity: Weight::of(Info, Medium, Info),
         check: Check::sysctl("kernel.panic_on_rcu_stall", Want::ZERO, UNSHOWN),
-        why: "A thread that spins in the kernel, or starves RCU's threads, stalls a grace period; with panic_on_rcu_stall=1 it ends in a panic.",
+        why: "A thread that spins in the kernel, or starves RCU's threads, stalls a grace period; with \
+            panic_on_rcu_stall=1 it ends in a panic.",
         cost: "A true stall is only reported.",
         sources: &["kernel admin-guide/sysctl/kernel.rst: panic_on_rcu_stall", "kernel RCU/stallwarn.rst"],
         ..KNOB

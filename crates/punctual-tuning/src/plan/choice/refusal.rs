@@ -21,7 +21,8 @@ pub enum ChoiceRefusal {
     NotGiven { cpus: CpuSet, given: CpuSet },
     /// The request leaves no CPU for housekeeping.
     #[error(
-        "CPUs {cpus} are all the CPUs there are ({usable}): none is left for interrupts, kernel threads and everything else"
+        "CPUs {cpus} are all the CPUs there are ({usable}): none is left for interrupts, kernel threads and everything \
+        else"
     )]
     NoHousekeeping { cpus: CpuSet, usable: CpuSet },
     #[error("there is one CPU ({cpu}), and it has to do everything")]

@@ -307,7 +307,7 @@ fn verdict(asked: &Asked<'_>) -> (Tone, String, String) {
         Answer::Percentiles { groups } => (
             Tone::Heading,
             tr!("EXACT:").to_owned(),
-            tr!("{groups} merged.", groups = units::counted(groups.len() as u64, "group")),
+            tr!("{groups}, each from its merged histograms.", groups = units::counted(groups.len() as u64, "group")),
         ),
         Answer::Newest { fleet, machines } => newest_verdict(asked, fleet, machines),
     }

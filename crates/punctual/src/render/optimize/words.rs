@@ -11,7 +11,7 @@ pub fn verdict(verdict: &CandidateVerdict) -> &'static str {
         CandidateVerdict::Mixed => tr!("better in some, worse in others"),
         CandidateVerdict::NoDifferenceShown => tr!("no difference shown"),
         CandidateVerdict::NotEnoughData => tr!("not enough data"),
-        CandidateVerdict::LeftBehind => tr!("left behind"),
+        CandidateVerdict::LeftBehind => tr!("dropped early"),
         CandidateVerdict::Worse => tr!("worse"),
         CandidateVerdict::Refused(_) => tr!("could not be measured"),
     }

@@ -165,7 +165,7 @@ fn shifts(sheet: &mut Sheet, trend: &Trend) {
         tr!(">before us"),
         tr!(">after us"),
         tr!(">change"),
-        tr!(">found with"),
+        tr!(">seen after"),
     ]);
     for shift in &trend.shifts {
         for of in &shift.moved {

@@ -87,7 +87,7 @@ pub fn stage(stage: Stage) -> &'static str {
         Stage::Waking => tr!("waking"),
         Stage::Dispatch => tr!("waiting for the CPU"),
         Stage::Return => tr!("back to the task"),
-        Stage::Unknown => tr!("in between"),
+        Stage::Unknown => tr!("stage not known"),
     }
 }
 
@@ -238,7 +238,7 @@ pub fn rung(rung: Rung) -> &'static str {
     match rung {
         Rung::Timerlat => tr!("the kernel's trace, with the events of its own latency tracers"),
         Rung::Tracefs => tr!("the kernel's trace"),
-        Rung::Bpf => tr!("a program in the kernel"),
+        Rung::Bpf => tr!("a BPF program in the kernel"),
         Rung::Deltas => tr!("counters before and after"),
         Rung::InProcess => tr!("only what the kernel counts for the measuring thread: faults, switches, migrations"),
     }
@@ -261,7 +261,7 @@ pub fn blind(blind: &Blind) -> String {
             switch, show this.",
             cpu
         ),
-        Blind::Witness(what, why) => tr!("There is no {what}: {why}.", what = witness(what), why = said(why)),
+        Blind::Witness(what, why) => tr!("Cannot be seen: {what}: {why}.", what = witness(what), why = said(why)),
     }
 }
 
@@ -488,7 +488,8 @@ pub fn weight(ranked: &Ranked) -> String {
         return tr!("counters point to it in {count}; in {first} of them it is the first suspect", count, first);
     }
     tr!(
-        "{share} of the traced latency: {total} in {count}, at most {worst} in one; in {first} of them it is the main cause",
+        "{share} of the traced latency: {total} in {count}, at most {worst} in one; in {first} of them it is the main \
+        cause",
         share = units::portion(ranked.share),
         total = units::duration(ranked.total),
         count,

@@ -213,7 +213,7 @@ fn engine(rung: Option<Rung>) -> String {
         None => tr!("not"),
         Some(Rung::Timerlat) => tr!("by the kernel's trace and its noise tracer"),
         Some(Rung::Tracefs) => tr!("by the kernel's trace"),
-        Some(Rung::Bpf) => tr!("by a program in the kernel"),
+        Some(Rung::Bpf) => tr!("by a BPF program in the kernel"),
         Some(Rung::Deltas) => tr!("by counters"),
         Some(Rung::InProcess) => tr!("from within the process"),
     }

@@ -72,7 +72,7 @@ fn reasons_of_import(refusal: &Refusal) -> (String, String) {
         ),
         Refusal::TooFew { blocks, wanted, .. } => (
             tr!(
-                "it contains {values}, but {wanted} are needed",
+                "the file contains {values}, but {wanted} are needed",
                 values = units::counted(*blocks, "value"),
                 wanted = units::count(*wanted)
             ),
@@ -125,7 +125,7 @@ fn reasons(refusal: &Refusal) -> (String, String) {
         ),
         Refusal::TooFew { blocks, wanted, more } => (
             tr!(
-                "{blocks} were measured, but {wanted} are needed",
+                "{blocks} of time were measured, but {wanted} are needed",
                 blocks = units::counted(*blocks, "block"),
                 wanted = units::count(*wanted)
             ),
