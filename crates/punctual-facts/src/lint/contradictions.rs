@@ -66,7 +66,8 @@ fn pages_before_their_size(token: &Token, line: &[Token]) -> Option<Contradictio
         return None;
     }
     let why = format!(
-        "it applies to the page size before it, so these pages have the default size, and {} applies to nothing",
+        "it sets the number of pages of the size that is written before it; as none is, these pages have the default \
+        size, and {} gets no pages",
         raw(size)
     );
     let instead = format!("{} {}", raw(size), raw(token));

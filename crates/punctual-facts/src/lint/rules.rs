@@ -156,8 +156,7 @@ const RULES: &[Rule] = &[
     trap("rcu_nocb_poll", &[If::HasValue],
         "it is a flag: the number has no meaning, and the threads poll, which costs energy")
         .instead("rcu_nocb_poll, or rather nothing").from(&["kernel 6.1, 6.12, 7.3 kernel/rcu/tree_nocb.h"]),
-    note("rcu_nocb_poll", &[], "the threads that free memory then poll all the time, which only saves the real-time \
-        CPU a wake-up")
+    note("rcu_nocb_poll", &[], "the threads that run RCU callbacks then poll all the time; all it saves is a wake-up by the real-time CPU")
         .from(&["kernel 6.1, 6.12, 7.3 kernel/rcu/tree_nocb.h"]),
     note("rcupdate.rcu_cpu_stall_suppress", &[If::Is(&["1"])], "it hides reports of stalls; leave them on while you \
         bring a machine up")
@@ -333,14 +332,14 @@ const RULES: &[Rule] = &[
         .instead("0 in /sys/kernel/debug/sched/fair_server/cpuN/runtime, with care").from(&["kernel 6.12, 7.3 kernel/sched/deadline.c, debug.c"]),
 
     // Words about watchdogs.
-    note("nosoftlockup", &[], "watchdog_cpumask in sysctl keeps it on the other CPUs").from(&["kernel/watchdog.c"]),
-    note("nmi_watchdog", &[If::Is(&["0"])], "watchdog_cpumask in sysctl keeps it on the other CPUs").from(&["kernel/watchdog.c"]),
+    note("nosoftlockup", &[], "the sysctl kernel.watchdog_cpumask can keep the watchdogs off the real-time CPUs").from(&["kernel/watchdog.c"]),
+    note("nmi_watchdog", &[If::Is(&["0"])], "the sysctl kernel.watchdog_cpumask can keep the watchdogs off the real-time CPUs").from(&["kernel/watchdog.c"]),
 
     // Words about PCI links and memory.
     trap("pcie_aspm", &[If::Is(&["off"])], "it only stops Linux from touching link power states: what the firmware enabled stays enabled")
         .instead("pcie_aspm.policy=performance").from(&["kernel drivers/pci/pcie/aspm.c: pcie_no_aspm"]),
     note("numa_balancing", &[If::NotRt], "matters only with more than one memory node").from(&["kernel mm/mempolicy.c"]),
-    note("hugepages", &[], "of use only to programs that ask for them").from(&["kernel admin-guide/mm/hugetlbpage.rst"]),
+    note("hugepages", &[], "huge pages are of use only to programs that ask for them").from(&["kernel admin-guide/mm/hugetlbpage.rst"]),
     note("audit", &[If::Is(&["0"])], "it switches auditing off, which company rules may require").from(&["kernel/audit.c"]),
 ];
 

@@ -108,7 +108,8 @@ fn kernel(target: &Target) -> String {
 
 fn with_needs(mut draft: Draft) -> Draft {
     if draft.needs != "-" && draft.is_taken() {
-        draft.why = format!("{}; needs {}", draft.why, options(draft.needs));
+        let needs = format!("needs {}", options(draft.needs));
+        draft.why = format!("{}; {needs}", draft.why);
     }
     draft
 }

@@ -12,7 +12,7 @@ pub(crate) const KNOBS: &[Knob] = &[Knob {
     why: "Two threads of one core share its execution units and first-level cache: whatever the sibling does slows \
         the real-time thread down, by up to half, and no priority helps.",
     fix: Fix::prose(
-        "Take the siblings of <I> offline (echo 0 > /sys/devices/system/cpu/cpuN/online); note their numbers first, \
+        "Take the siblings of CPUs <I> offline (echo 0 > /sys/devices/system/cpu/cpuN/online); note their numbers first, \
         because offline siblings vanish from the topology.",
     ),
     persist: &[

@@ -457,7 +457,7 @@ pub struct MeasureArgs {
         conflicts_with = "suite"
     )]
     pub kernel: Vec<CoreOrLinux>,
-    /// With one real-time core: where the clock is read after a release
+    /// With one real-time core: what reads the clock after a release
     #[arg(long, value_name = "CONTEXT", default_value = "user", value_parser = one_of(CONTEXTS))]
     pub context: CoreContext,
     /// With a real-time core: by how much its timers fire early, to compensate for the time from the timer to the thread

@@ -69,7 +69,7 @@ pub enum Question {
     Changed,
     /// Exact percentiles of groups
     Percentiles,
-    /// Whether the newest run of each machine is worse than its last 20
+    /// Whether the newest run of each machine is worse than the 20 before it
     Newest,
 }
 

@@ -57,7 +57,7 @@ pub fn adopt(contents: &Contents, source: &Source, is_untried_good: bool) -> Res
     let is_good_enough = trial.is_booted || (is_untried_good && !trial.has_entry);
     if !is_good_enough {
         let how = if trial.has_entry {
-            "boot it first: the next boot tries it once"
+            "boot the machine first: the next boot tries the new command line once"
         } else {
             "it cannot be tried here; punctual status --adopt-untried makes it the default all the same, where somebody \
              can reach the console"

@@ -32,8 +32,8 @@ pub(crate) const KNOBS: &[Knob] = &[
             real-time threads: the fair server takes time from them (50 ms of each second by default), and the setting \
             does not turn the fair server off.",
         fix: Fix::prose(
-            "echo 0 > /sys/kernel/debug/sched/fair_server/cpuN/runtime for each of <I>, if the real-time thread sleeps \
-            now and then; one that never sleeps then starves the CPU's kernel threads.",
+            "echo 0 > /sys/kernel/debug/sched/fair_server/cpuN/runtime for each of <I>, but only if the real-time \
+            thread sleeps now and then: one that never sleeps would then starve the CPU's kernel threads.",
         ),
         persist: &[Lasting::write("/sys/kernel/debug/sched/fair_server/cpu<I>/runtime", "0")],
         cost: "A runaway thread locks its CPU up.",

@@ -180,7 +180,7 @@ pub(crate) const KNOBS: &[Knob] = &[
         why: "If the management controller has no interrupt, the kernel thread kipmi polls it, and spins until it gets \
             an answer unless kipmid_max_busy_us limits this.",
         fix: Fix::prose(
-            "echo 100 > /sys/module/ipmi_si/parameters/kipmid_max_busy_us, and keep the thread off <I> \
+            "echo 100 > /sys/module/ipmi_si/parameters/kipmid_max_busy_us, and keep the thread off CPUs <I> \
             (taskset -pc <H> PID).",
         ),
         persist: &[Lasting::module("ipmi_si kipmid_max_busy_us=100"), Lasting::NoModule("ipmi_si")],

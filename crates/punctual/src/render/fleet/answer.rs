@@ -219,7 +219,7 @@ fn percentiles(groups: &[GroupRow]) -> Table {
 fn newest(asked: &Asked<'_>, machines: &[Newest]) -> Table {
     let mut table = Table::new(&[
         tr!("<machine"),
-        tr!(">before"),
+        tr!(">earlier runs"),
         tr!("<percentile"),
         tr!(">change"),
         tr!(">limits"),

@@ -174,7 +174,8 @@ fn troubles(sheet: &mut Sheet, steps: &[BisectStep]) {
     for step in steps.iter().filter(|step| !step.dropped.is_empty()) {
         let dropped = listed(&step.dropped);
         let is_all = step.what == step.dropped.join(" ");
-        let line = if is_all { dropped } else { tr!("{dropped}, with {what}", dropped, what = step.what) };
+        let line =
+            if is_all { dropped } else { tr!("{dropped}, when {what} was requested", dropped, what = step.what) };
         sheet.point(2, &line);
     }
 }
@@ -189,7 +190,7 @@ fn remarks(bisected: &Bisected, culprit: &Culprit) -> Vec<String> {
                 tr!("Nothing is known about the kernels between them, which could not be measured: {open}.", open)
             }
             Culprit::Words { .. } | Culprit::Options { .. } => {
-                tr!("The answer may be smaller: the kernels without one of these could not be measured: {open}.", open)
+                tr!("Perhaps not all of them are needed: kernels without one of the following could not be measured: {open}.", open)
             }
         });
     }

@@ -158,7 +158,7 @@ pub fn differences(row: &KernelRow) -> String {
         |loads: &[&str]| loads.iter().map(|load| crate::render::lang::said(load)).collect::<Vec<_>>().join(tr!(", "));
     let said: Vec<String> =
         said.iter().map(|(word, under)| tr!("{word} under {loads}", word, loads = loads(under))).collect();
-    if said.is_empty() { tr!("not to be compared with it").to_owned() } else { said.join(tr!("; ")) }
+    if said.is_empty() { tr!("not to be compared with the first kernel").to_owned() } else { said.join(tr!("; ")) }
 }
 
 /// The same, as a sentence about the kernel.
