@@ -146,7 +146,7 @@ Register-ArgumentCompleter -Native -CommandName 'punctual' -ScriptBlock {
             [CompletionResult]::new('--endpoint', '--endpoint', [CompletionResultType]::ParameterName, 'With rpmsg and shm: device file or memory of the other side, such as /dev/rpmsg0, or PATH@OFFSET in bytes for memory')
             [CompletionResult]::new('--clock', '--clock', [CompletionResultType]::ParameterName, 'The clock whose times the releases are, and by which latency is measured: realtime, tai, aux:0 to aux:7, or a PTP device such as /dev/ptp0')
             [CompletionResult]::new('--kernel', '--kernel', [CompletionResultType]::ParameterName, 'The kernel that wakes the threads: Linux, or a real-time core beside it; two of them, as in linux,evl, are measured in turn, half of the duration each, and compared; --out then names a folder')
-            [CompletionResult]::new('--context', '--context', [CompletionResultType]::ParameterName, 'With one real-time core: where the clock is read after a release')
+            [CompletionResult]::new('--context', '--context', [CompletionResultType]::ParameterName, 'With one real-time core: what reads the clock after a release')
             [CompletionResult]::new('--gravity', '--gravity', [CompletionResultType]::ParameterName, 'With a real-time core: by how much its timers fire early, to compensate for the time from the timer to the thread')
             [CompletionResult]::new('--rounds', '--rounds', [CompletionResultType]::ParameterName, 'With two kernels: number of rounds, each with one stretch on either kernel')
             [CompletionResult]::new('--phase', '--phase', [CompletionResultType]::ParameterName, 'Phase of the releases on the clock')

@@ -137,7 +137,7 @@ set edit:completion:arg-completer[punctual] = {|@words|
             cand --endpoint 'With rpmsg and shm: device file or memory of the other side, such as /dev/rpmsg0, or PATH@OFFSET in bytes for memory'
             cand --clock 'The clock whose times the releases are, and by which latency is measured: realtime, tai, aux:0 to aux:7, or a PTP device such as /dev/ptp0'
             cand --kernel 'The kernel that wakes the threads: Linux, or a real-time core beside it; two of them, as in linux,evl, are measured in turn, half of the duration each, and compared; --out then names a folder'
-            cand --context 'With one real-time core: where the clock is read after a release'
+            cand --context 'With one real-time core: what reads the clock after a release'
             cand --gravity 'With a real-time core: by how much its timers fire early, to compensate for the time from the timer to the thread'
             cand --rounds 'With two kernels: number of rounds, each with one stretch on either kernel'
             cand --phase 'Phase of the releases on the clock'

@@ -162,7 +162,7 @@ complete -c punctual -n "__fish_punctual_using_subcommand measure" -l clock -d '
 complete -c punctual -n "__fish_punctual_using_subcommand measure" -l kernel -d 'The kernel that wakes the threads: Linux, or a real-time core beside it; two of them, as in linux,evl, are measured in turn, half of the duration each, and compared; --out then names a folder' -r -f -a "linux\t'Linux, in-band'
 evl\t'The EVL core of Xenomai 4, out-of-band'
 cobalt\t'The Cobalt core of Xenomai 3, out-of-band'"
-complete -c punctual -n "__fish_punctual_using_subcommand measure" -l context -d 'With one real-time core: where the clock is read after a release' -r -f -a "user\t'A thread of this program'
+complete -c punctual -n "__fish_punctual_using_subcommand measure" -l context -d 'With one real-time core: what reads the clock after a release' -r -f -a "user\t'A thread of this program'
 kernel\t'A task in the kernel, measured by the core\'s driver (latmus, timerbench)'
 irq\t'The handler of the timer, measured by the core\'s driver'"
 complete -c punctual -n "__fish_punctual_using_subcommand measure" -l gravity -d 'With a real-time core: by how much its timers fire early, to compensate for the time from the timer to the thread' -r -f -a "leave\t'Leave the gravity as it is'

@@ -234,12 +234,10 @@ pub const PROGRAMS: &[Program] = &[
     entry("PackageKit", &["packagekit.service"], &["packagekitd"]).bad_for(UPDATES),
     entry("snapd", &["snapd.service"], &["snapd"]).bad_for(UPDATES),
     entry("dnf-automatic", &["dnf-automatic.service"], &["dnf-automatic"]).bad_for(UPDATES)
-        .by_hand("let dnf-automatic finish, because an interrupted update does more harm; svc.update_timers keeps its \
-            timer from starting it again"),
+        .by_hand("let dnf-automatic finish, because an interrupted update does more harm; the setting svc.update_timers keeps dnf-automatic's timer from starting it again"),
     entry("apt.systemd.daily", &["apt-daily.service", "apt-daily-upgrade.service"], &["apt.systemd.dai"])
         .bad_for(UPDATES)
-        .by_hand("let apt finish, because an interrupted update does more harm; svc.update_timers keeps its timer from \
-            starting it again"),
+        .by_hand("let apt finish, because an interrupted update does more harm; the setting svc.update_timers keeps apt's timer from starting it again"),
     entry("rpm-ostree", &["rpm-ostreed.service"], &["rpm-ostreed"]).bad_for(UPDATES),
     timers(&["apt-daily.timer", "apt-daily-upgrade.timer", "dnf-automatic.timer", "dnf-automatic-install.timer",
         "dnf-makecache.timer", "dnf5-automatic.timer", "rpm-ostreed-automatic.timer", "transactional-update.timer",
@@ -263,7 +261,7 @@ pub const PROGRAMS: &[Program] = &[
     entry("baloo", &[], &["baloo_file", "baloo_file_extr"]).bad_for(INDEXERS)
         .by_hand("balooctl disable, as the user whose files it reads"),
     entry("updatedb", &[], &["updatedb", "updatedb.plocat"]).bad_for(INDEXERS)
-        .by_hand("let updatedb finish; svc.maintenance keeps its timer from starting it again"),
+        .by_hand("let updatedb finish; the setting svc.maintenance keeps updatedb's timer from starting it again"),
     entry("ClamAV", &["clamav-daemon.service", "clamav-clamonacc.service"], &["clamd", "clamonacc"]).bad_for(SCANNERS),
     entry("fapolicyd", &["fapolicyd.service"], &["fapolicyd"]).bad_for(SCANNERS),
     entry("CrowdStrike Falcon", &["falcon-sensor.service"], &["falcon-sensor"]).bad_for(SCANNERS),

@@ -157,7 +157,12 @@ fn list(member: &Member, value: &str, target: &Target) -> Option<Wrong> {
     let meant: Option<CpuSet> = mask.map(|mask| (0..64).filter(|cpu| mask >> cpu & 1 == 1).collect());
     Some(Wrong {
         instead: meant.map(|cpus| format!("{}={cpus}", member.name)),
-        ..Wrong::rejected(format!("{error}; it is a list, and EVL takes every CPU that is online instead"), SOURCE)
+        ..Wrong::rejected(
+            format!(
+                "{error}; the value has to be a list of CPUs such as 2-3, not a mask, and EVL takes every CPU that is online instead"
+            ),
+            SOURCE,
+        )
     })
 }
 

@@ -214,7 +214,10 @@ fn each_kind_of_boot_in_vain_is_told() {
     );
     let taken = Tries { taken_away: ABSENT_MAX, ..Tries::default() };
     assert!(taken.is_over() && !taken.are_its_own_fault(), "{}", taken.told());
-    assert_eq!(taken.told(), "after 2 boots of which the entry was taken away before it was booted");
+    assert_eq!(
+        taken.told(),
+        "after 2 boots without the words of the campaign, because somebody had removed its boot entry"
+    );
 }
 
 /// The words of one candidate hang the kernel. A person resets the machine after a time that counts as a pause, which

@@ -28,8 +28,8 @@ pub(crate) const KNOBS: &[Knob] = &[
             "no file inside the guest shows it: without the hint (KVM: kvm-hint-dedicated) the guest uses paravirtual \
             locks and time; look in the host's definition of the guest, or in leaf 0x40000001 of CPUID",
         ),
-        why: "Paravirtual locks and remote TLB flushes call the host; on a real machine, the CPU would simply \
-            continue.",
+        why: "Without this hint, a guest that waits for a lock halts its CPU and has the host wake it; with it, the \
+            guest spins for a lock and sends its interrupts itself, as on a real machine.",
         fix: Fix::prose(
             "On the host: <kvm><hint-dedicated state=\"on\"/></kvm> in the guest's features, with vCPUs pinned.",
         ),

@@ -146,7 +146,7 @@ fn fixed(case: &Case<'_>, kind: Clocked) -> Judged {
     meant.truncate(64);
     Doubt::not_applicable_if(
         meant.is_empty(),
-        format!("no device that changes its frequency is {} by its name", kind.what),
+        format!("no device in /sys/class/devfreq has a name that stands for {}", kind.what),
     )?;
     let mut all_fixed = true;
     for device in meant {

@@ -178,7 +178,7 @@ fn words(case: &Case<'_>) -> Result<String, Doubt> {
         Some(taken) => taken.iter().find(|(of, _)| *of == cpu).map(|(_, node)| node.clone()),
         None => nodes(case)?.get(cpu as usize).cloned(),
     };
-    let Some(node) = node else { return Doubt::unknown(format!("the node of CPU {cpu} is not shown")) };
+    let Some(node) = node else { return Doubt::unknown(format!("the device tree's node for CPU {cpu} is not shown")) };
     let last = case.possible().and_then(|possible| possible.iter().last()) == Some(cpu);
     // U-Boot keeps the address of the device tree in this variable.
     let address = "{fdt_addr_r}";

@@ -203,7 +203,7 @@ fn requested(case: &Case<'_>) -> Judged {
         let Ok(cpus) = CpuSet::parse_list(&list) else { return Doubt::unknown(format!("{path} holds '{list}'")) };
         seen += 1;
         if !cpus.intersection(case.rt()).is_empty() && !line.handlers(case).is_empty() {
-            found.push(format!("interrupt {} ({}) may go to CPUs {cpus}", line.number, line.handlers(case).join(", ")));
+            found.push(format!("interrupt {} ({}): CPUs {cpus}", line.number, line.handlers(case).join(", ")));
         }
     }
     Doubt::unknown_if(seen == 0, "the kernel does not show where interrupts may go")?;

@@ -109,7 +109,7 @@ fn drawn(report: &Report, spike: &Spike, example: Option<String>, open: bool) ->
         example,
         open,
         incomplete => spike.incomplete.map(|why| {
-            tr!("Incomplete: {why}. It counts for no cause.", why = words::incomplete(why))
+            tr!("Incomplete: {why}. The ranking of the causes leaves this activation out.", why = words::incomplete(why))
         }),
         svg => chart::lanes(spike),
         blames => spike.causes.iter().take(BLAMES_SHOWN).map(words::blame).collect::<Vec<_>>(),

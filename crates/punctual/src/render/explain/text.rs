@@ -237,7 +237,7 @@ fn one(sheet: &mut Sheet, report: &Report, number: usize, spike: &Spike) {
         ),
     );
     if let Some(why) = spike.incomplete {
-        let but = tr!("{why}; it counts for no cause.", why = words::incomplete(why));
+        let but = tr!("{why}; the ranking of the causes leaves this activation out.", why = words::incomplete(why));
         sheet.toned_paragraph(2, Tone::Doubt, tr!("Incomplete:"), &but);
     }
     parts(sheet, spike);

@@ -22,11 +22,12 @@ use std::fs;
 /// Plain English words in a row that no name of a thing has.
 const IN_A_ROW: usize = 3;
 /// The beginnings of what stays English, and why.
-const ALLOWED: [(&str, &str); 12] = [
+const ALLOWED: [(&str, &str); 13] = [
     ("for file in", "a loop of the shell, to be pasted"),
     ("fi done for", "two loops of the shell, to be pasted"),
     ("fdt resize fdt", "commands of U-Boot"),
     ("bpftool prog list", "a command"),
+    ("bpftool link list", "a command"),
     ("none voluntary full", "modes of pre-emption, as the kernel's file has them"),
     ("timerlat osnoise hwlat", "names of tracers, as the kernel's file has them"),
     ("wakeup function nop", "names of tracers, as the kernel's file has them"),

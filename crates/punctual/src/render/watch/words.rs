@@ -108,8 +108,8 @@ pub fn said(said: &Said) -> String {
 /// What the watch of a program costs, and what it does without from now on.
 fn cost(burden: &Burden, each: Nanos, limit: f64, saving: Saving) -> String {
     let costs = tr!(
-        "note: the watch takes {all} of a CPU: {own} itself, {records} for records of {each} each in the threads of the \
-         program, {causes} for what else runs on their CPUs. It may take {limit}",
+        "note: the watch takes {all} of a CPU: {own} for its own process, {records} for recording the threads of the \
+        program, {causes} for recording what else runs on their CPUs (one record takes {each}). It may take {limit}",
         all = units::small_portion(burden.all()),
         own = units::small_portion(burden.own),
         records = units::small_portion(burden.records),

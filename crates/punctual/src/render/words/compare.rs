@@ -224,8 +224,8 @@ pub fn lacking(of: &Lacking) -> String {
             TOGETHER
         ),
         Lack::Instants => tr!(
-            "{who} when each value was measured: tails cannot be compared; from the order of the values, limits are as \
-            wide as the differences between parts of the list",
+            "{who} when each value was measured, only in which order: tails cannot be compared, and the limits are \
+            widened by how much parts of the list differ from each other",
             who
         ),
         Lack::Skips => tr!("{who} how many releases were skipped; skipped releases do not count as misses there", who),

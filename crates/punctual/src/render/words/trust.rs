@@ -268,7 +268,7 @@ mod tests {
         let said = although(&[Distrust::Drifts { load: "idle".to_owned() }, steal, Distrust::Throttled]);
         let wanted = format!(
             "the hypervisor took 40{}ms in total while this machine wanted to run; a CPU was throttled for heat: that can only have \
-             added latency; the machine changed over the run (load: idle): the answer is about this run, not the next",
+             added latency; latencies drifted during the run (load: idle): the answer is about this run, not the next",
             units::THIN
         );
         assert_eq!((said, although(&[])), (wanted, String::new()));

@@ -130,7 +130,7 @@ pub(super) fn moods(phase: &PhaseClaims) -> Option<String> {
     let moods = phase.moods?;
     let length = about(moods.length?);
     let seen = units::count(whole(moods.stretches));
-    let changes = tr!("The latency of this machine changes for about {length} at a time", length);
+    let changes = tr!("The latency of this machine stays different for about {length} at a time", length);
     Some(match moods.run_wanted.filter(|_| moods.too_long) {
         Some(wanted) => tr!(
             "{changes}; a run of {time} has seen {seen} of these stretches, too few for limits for the next run: \
@@ -141,7 +141,8 @@ pub(super) fn moods(phase: &PhaseClaims) -> Option<String> {
             wanted = longer(wanted)
         ),
         None => tr!(
-            "{changes}: where the {seen} stretches of this run differ, the limits count each of them as one value.",
+            "{changes}, and this run contains {seen} such stretches of time. The more they differ at a percentile, the \
+            wider are its limits.",
             changes,
             seen
         ),

@@ -279,7 +279,7 @@ mod tests {
             assert!(!told.contains("block") && !told.contains("punctual explain"), "{told}");
         }
         let few = Refusal::TooFew { blocks: 50, wanted: 200, more: Nanos::from_ms(150) };
-        let told = "The latency that is exceeded once in a day or a year is not estimated: it contains 50 values, but \
+        let told = "The latency that is exceeded once in a day or a year is not estimated: the file contains 50 values, but \
             200 are needed. Measure 1 s more.";
         assert_eq!(refused_of_import(&few).replace('\u{202f}', " "), told);
         assert_eq!(reasons_of_cause(&few).0.replace('\u{202f}', " "), "it shows in 50 blocks, but 200 are needed");
