@@ -294,8 +294,8 @@ mod tests {
             assert!(why.len() > 20 && !why.ends_with('.') && !why.contains("  "), "{text}");
             assert!(help.len() > 15 && help.ends_with('.') && help.starts_with(char::is_uppercase), "{text}");
         }
-        let too_few = "The latency that is exceeded once in a day or a year is not estimated: 100 blocks were \
-                       measured, but 334 are needed. Measure 4 min more.";
+        let too_few = "The latency that is exceeded once in a day or a year is not estimated: 100 blocks of \
+                       time were measured, but 334 are needed. Measure 4 min more.";
         assert_eq!(told[4].replace('\u{202f}', " "), too_few);
         told.sort();
         told.dedup();
