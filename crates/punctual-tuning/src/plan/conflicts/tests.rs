@@ -103,7 +103,7 @@ fn files_of_tmpfiles_udev_and_modprobe_are_read() {
     assert_eq!(
         found(machine, &wanted),
         [
-            "powersave written to /sys/devices/system/cpu/cpu*/cpufreq/scaling_governor | /etc/tmpfiles.d/cpu.conf | Overridden",
+            "writes powersave to /sys/devices/system/cpu/cpu*/cpufreq/scaling_governor | /etc/tmpfiles.d/cpu.conf | Overridden",
             "a rule of udev sets queue/scheduler to bfq | /usr/lib/udev/rules.d/60-disk.rules | Overridden",
             "options snd-hda-intel power_save=10 | /etc/modprobe.d/zz.conf | this file overrides punctual's own at the next boot",
         ]
