@@ -176,9 +176,9 @@ impl Region {
         if at_end(rest) {
             return Ok((Self { first, last, used: u32::MAX, group: u32::MAX }, rest));
         }
-        let rest = rest.strip_prefix(b":").ok_or("the text after the range is not a pattern")?;
+        let rest = rest.strip_prefix(b":").ok_or("the text after the range is not a pattern such as :2/4")?;
         let (used, rest) = kernel_number(rest, cpus)?;
-        let rest = rest.strip_prefix(b"/").ok_or("a pattern is USED/GROUP")?;
+        let rest = rest.strip_prefix(b"/").ok_or("a pattern has the form USED/GROUP, as in 0-31:2/4")?;
         let (group, rest) = kernel_number(rest, cpus)?;
         Ok((Self { first, last, used, group }, rest))
     }
@@ -188,7 +188,7 @@ impl Region {
             return Err("the range runs backwards");
         }
         if self.group == 0 || self.used > self.group {
-            return Err("the pattern uses more than its group holds");
+            return Err("the pattern uses more CPUs of each group than a group has");
         }
         if self.last >= cpus {
             return Err("the number is higher than that of the last CPU");

@@ -110,17 +110,17 @@ fn debian(text: &str) -> Result<Source> {
     let release = match parts.next() {
         Some("12") => Release::Bookworm,
         Some("13") => Release::Trixie,
-        _ => bail!("debian:{text} is not {FORM}"),
+        _ => bail!("debian:{text} does not have the form {FORM}"),
     };
     let is_rt = parts.next_if_eq(&"rt").is_some();
     let arch = match parts.next() {
         None => None,
         Some("amd64") => Some(Arch::Amd64),
         Some("arm64") => Some(Arch::Arm64),
-        Some(_) => bail!("debian:{text} is not {FORM}"),
+        Some(_) => bail!("debian:{text} does not have the form {FORM}"),
     };
     if parts.next().is_some() {
-        bail!("debian:{text} is not {FORM}");
+        bail!("debian:{text} does not have the form {FORM}");
     }
     Ok(Source::Debian { release, is_rt, arch })
 }

@@ -42,7 +42,7 @@ enum How {
 }
 
 const WARNS: &str = "the kernel warns and ignores it";
-const SILENT: &str = "the kernel ignores it without a word";
+const SILENT: &str = "the kernel ignores it without a message";
 
 const fn choice(
     word: &'static str,
@@ -89,7 +89,7 @@ const CHOICES: [Choice; 9] = [
     choice("amd_iommu",
         "fullflush force_enable off force_isolation pgtbl_v1 pgtbl_v2 irtcachedis nohugepages v2_pgsizes_only",
         How::Parts, SILENT, "kernel drivers/iommu/amd/init.c: parse_amd_iommu_options")
-        .instead("nothing: if the machine has such an IOMMU, the kernel uses it"),
+        .instead("nothing: if the machine has an AMD IOMMU, the kernel uses it"),
     choice("nmi_watchdog", "panic nopanic 0 1 r", How::Parts, SILENT,
         "kernel kernel/watchdog.c: hardlockup_panic_setup").instead("nmi_watchdog=0"),
 ];
@@ -187,7 +187,10 @@ fn priority(value: &str) -> Option<Wrong> {
     };
     match integer(value)? {
         100.. => wrong(Clamped, "99 is the highest priority; the kernel changes the value to 99"),
-        ..0 => wrong(Clamped, "the kernel changes it to 0, or to 1 or 2 if it boosts RCU readers"),
+        ..0 => wrong(
+            Clamped,
+            "the kernel changes the value to 0, or to 1 or 2 if it was built to boost RCU readers (CONFIG_RCU_BOOST)",
+        ),
         _ => None,
     }
 }

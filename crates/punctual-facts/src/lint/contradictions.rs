@@ -66,8 +66,8 @@ fn pages_before_their_size(token: &Token, line: &[Token]) -> Option<Contradictio
         return None;
     }
     let why = format!(
-        "it sets the number of pages of the size that is written before it; as none is, these pages have the default \
-        size, and {} gets no pages",
+        "it sets the number of pages for the page size written before it; no size is written before it, so these pages \
+        have the default size, and {} gets no pages",
         raw(size)
     );
     let instead = format!("{} {}", raw(size), raw(token));
@@ -87,7 +87,7 @@ fn never_started(token: &Token, line: &[Token], target: &Target) -> Option<Contr
     if missing.is_empty() {
         return None;
     }
-    let why = format!("{} leaves {most} CPUs at boot, and CPU {missing} is not one of them", raw(word));
+    let why = format!("{} starts only {most} CPUs at boot, and CPU {missing} is not one of them", raw(word));
     let rest = named.difference(&missing);
     let instead = or_hint(&format!("{}=", token.name), &rest, &format!("without {}", raw(word)));
     Some(Contradiction { why, instead, source: "kernel kernel/cpu.c: maxcpus, kernel/smp.c: nrcpus" })

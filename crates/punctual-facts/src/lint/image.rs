@@ -92,7 +92,7 @@ impl Image {
             return Has::Yes("reads it early in the boot");
         }
         match self.params.get(name) {
-            Some(0) => return Has::Yes("has it as a parameter that no file shows"),
+            Some(0) => return Has::Yes("has it as a parameter without a file in /sys/module"),
             Some(_) => return Has::Yes("has it as a parameter"),
             None => {}
         }

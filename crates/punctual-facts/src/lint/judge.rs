@@ -175,12 +175,14 @@ fn not_taken(token: &Token, named: Draft, why: String) -> Draft {
 fn unless_absent(token: &Token, named: Draft, evidence: &Testimony<'_>) -> Draft {
     let module = token.name.split_once('.').and_then(|(module, _)| NAMES.modules.get(module));
     if evidence.is_live() && named.verdict == Accepted && module.is_some_and(|m| m.can_be_loaded) {
-        let why = format!("{}, and nothing on this machine shows that it is loaded", named.why);
+        let why = format!("{}; nothing on this machine shows that the module is loaded", named.why);
         return Draft { verdict: ModuleNotLoaded, why, ..named };
     }
     if named.verdict == Unknown && token.name.contains('.') && evidence.hides_modules() {
-        let why =
-            format!("{}; it is not known whether this machine has it, because /sys/module cannot be listed", named.why);
+        let why = format!(
+            "{}; whether this machine's kernel has the parameter is not known, because /sys/module cannot be listed",
+            named.why
+        );
         return Draft { why, is_untold: true, ..named };
     }
     named

@@ -131,14 +131,15 @@ const RULES: &[Rule] = &[
         "without the flag domain, the scheduler still moves tasks to these CPUs, unless a cpuset partition prevents it")
         .instead("isolcpus=managed_irq,domain,LIST").from(&["kernel 6.1, 6.12, 7.3 kernel/sched/isolation.c: housekeeping_isolcpus_setup"]),
     note("isolcpus", &[If::LacksFlags, If::Before(7, 0), If::Without("nohz_full")],
-        "managed interrupts still go there, and up to 6.12 only nohz_full= keeps unbound kernel threads off these CPUs")
+        "managed interrupts still go to these CPUs, and up to 6.12 only nohz_full= keeps unbound kernel threads off \
+        these CPUs")
         .instead("isolcpus=managed_irq,domain,LIST").from(&["kernel 6.1, 6.12 kernel/sched/isolation.c, kernel/kthread.c"]),
-    note("isolcpus", &[If::LacksFlags], "managed interrupts still go there; cpuset partitions do the same at run time")
+    note("isolcpus", &[If::LacksFlags], "managed interrupts still go to these CPUs; a cpuset partition isolates CPUs in the same way at run time")
         .instead("isolcpus=managed_irq,domain,LIST").from(&["kernel 7.3 kernel/sched/isolation.c", "kernel 7.3 admin-guide/cpu-isolation.rst"]),
     note("isolcpus", &[If::Before(7, 0), If::Without("nohz_full")],
         "up to 6.12 only nohz_full= keeps unbound kernel threads off these CPUs")
         .from(&["kernel 6.1, 6.12 kernel/sched/isolation.c, kernel/kthread.c"]),
-    note("isolcpus", &[], "cpuset partitions do the same at run time")
+    note("isolcpus", &[], "a cpuset partition does at run time what the flag domain does")
         .from(&["kernel 7.3 admin-guide/cpu-isolation.rst"]),
     trap("nohz_full", &[If::From(7, 0), If::Without("isolcpus")],
         "from 7.x on, this word alone no longer keeps kernel threads and work queues off its CPUs, only domain \
@@ -151,10 +152,10 @@ const RULES: &[Rule] = &[
         .instead("nohz_full= or nohz=off, not both").from(&["kernel 6.1, 6.12, 7.3 kernel/time/tick-sched.c"]),
     note("nohz_full", &[], "for periodic work the kernel's guide advises against it")
         .from(&["kernel 7.3 core-api/real-time/kernel-configuration.rst"]),
-    note("rcu_nocbs", &[If::HasValue], "nohz_full= implies it; a malformed list offloads all CPUs")
+    note("rcu_nocbs", &[If::HasValue], "nohz_full= does the same for its CPUs; if the list is malformed, the kernel offloads the RCU callbacks of all CPUs")
         .from(&["kernel 7.3 kernel/rcu/tree_nocb.h"]),
     trap("rcu_nocb_poll", &[If::HasValue],
-        "it is a flag: the number has no meaning, and the threads poll, which costs energy")
+        "it takes no value: with 0 too, the threads that run RCU callbacks poll all the time, which costs energy")
         .instead("rcu_nocb_poll, or rather nothing").from(&["kernel 6.1, 6.12, 7.3 kernel/rcu/tree_nocb.h"]),
     note("rcu_nocb_poll", &[], "the threads that run RCU callbacks then poll all the time; all it saves is a wake-up by the real-time CPU")
         .from(&["kernel 6.1, 6.12, 7.3 kernel/rcu/tree_nocb.h"]),
@@ -164,8 +165,7 @@ const RULES: &[Rule] = &[
     rule("rcupdate.rcu_expedited", &[If::Is(&["1"])], Harmful,
         "expedited grace periods interrupt every busy CPU; the kernel's own documentation says they degrade real-time latency")
         .instead("rcupdate.rcu_normal_after_boot=1").from(&["kernel kernel-parameters.txt: rcupdate.rcu_expedited"]),
-    note("irqaffinity", &[], "the boot CPU is always included; managed interrupts, and those requested before, do not \
-        follow this list")
+    note("irqaffinity", &[], "the boot CPU is always included; managed interrupts do not follow this list")
         .from(&["kernel/irq/irqdesc.c"]),
     rule("kthread_cpus", &[], Unknown, "a patch of vendors; kernels from kernel.org never had it")
         .instead("isolcpus=managed_irq,domain,LIST and nohz_full=LIST").from(&["kernel 6.1, 6.12, 7.3: no such name"]),
@@ -187,17 +187,17 @@ const RULES: &[Rule] = &[
     rule("threadirqs", &[If::Rt], Inert, "PREEMPT_RT forces threaded interrupts and does not even know the word")
         .always().instead("nothing").from(&["kernel 6.1, 6.12, 7.3 kernel/irq/manage.c"]),
     rule("acpi_irq_nobalance", &[], Inert,
-        "it concerns the routing of PCI interrupts to the lines of old interrupt controllers, for which it is the \
-        default")
-        .instead("nothing; stop irqbalance as a service").from(&["kernel drivers/acpi/pci_link.c"]),
+        "it only says how PCI interrupts are routed to the lines of old interrupt controllers (PIC), and is the \
+        default there")
+        .instead("nothing; stop and disable the service irqbalance").from(&["kernel drivers/acpi/pci_link.c"]),
     rule("noirqbalance", &[], Unknown, "the balancer that it switched off was removed from the kernel many years ago")
-        .instead("nothing; stop irqbalance as a service").from(&["kernel 6.1, 6.12, 7.3: no such name"]),
+        .instead("nothing; stop and disable the service irqbalance").from(&["kernel 6.1, 6.12, 7.3: no such name"]),
 
     // Words about SMT and features of the CPU.
     rule("nosmt", &[If::Arm64, If::Before(6, 13)], Unknown, "kernels for arm64 cannot switch SMT off at boot up to 6.12; 7.3 can")
-        .instead("echo 0 > /sys/devices/system/cpu/cpuN/online for every second thread, on chips that have such")
+        .instead("echo 0 > /sys/devices/system/cpu/cpuN/online for the second thread of each core, on chips with SMT")
         .from(&["kernel 6.1, 6.12, 7.3 arch/arm64/Kconfig: HOTPLUG_SMT"]),
-    rule("noht", &[], Unknown, "a word of 2.4 and early 2.6").instead("nosmt").from(&["kernel 6.1, 6.12, 7.3: no such name"]),
+    rule("noht", &[], Unknown, "a parameter of kernels 2.4 and early 2.6").instead("nosmt").from(&["kernel 6.1, 6.12, 7.3: no such name"]),
     rule("nohalt", &[], Unknown, "a word of Itanium, whose support was removed").instead("nothing").from(&["kernel 6.1, 6.12, 7.3: no such name"]),
     rule("nosmap", &[If::X86], Unknown, "removed from x86 in 2022; it was a security hole in any case")
         .instead("nothing").from(&["kernel 6.1, 6.12, 7.3 arch/x86: no such name"]),
@@ -234,7 +234,7 @@ const RULES: &[Rule] = &[
         "without the I/O APIC all devices share the 16 lines of the old controller, and all interrupts go to CPU 0")
         .instead("nothing").from(&["kernel arch/x86/kernel/apic/io_apic.c: parse_noapic"]),
     rule("nolapic", &[If::X86], Harmful,
-        "without local APICs there is one CPU, and no timer of its own")
+        "without local APICs the kernel uses one CPU only, and that CPU has no timer of its own")
         .instead("nothing").from(&["kernel arch/x86/kernel/apic/apic.c: setup_nolapic"]),
     rule("nolapic_timer", &[If::X86], Harmful,
         "without a timer in each CPU, one timer serves all CPUs by interrupts between them, and timers expire late")
@@ -268,7 +268,7 @@ const RULES: &[Rule] = &[
         .instead("nothing").from(&["Xenomai 3.3 kernel/cobalt/arch/x86/smi.c"]),
     rule("xenomai.smi", &[If::Cobalt, If::Is(&["detect"])], Inert, "detect is the default, and only warns")
         .instead("nothing").from(&["Xenomai 3.3 kernel/cobalt/arch/x86/smi.c"]),
-    note("xenomai.allowed_group", &[If::Cobalt], "the group must exist").from(&["Xenomai 3.3 kernel/cobalt/posix/process.c"]),
+    note("xenomai.allowed_group", &[If::Cobalt], "a group with this number (GID) must exist").from(&["Xenomai 3.3 kernel/cobalt/posix/process.c"]),
     rule("xenomai.state", &[If::Cobalt, If::Is(&["disabled", "stopped"])], Harmful, NOT_STARTED)
         .instead("xenomai.state=enabled, or without the word").from(&["Xenomai 3.3 kernel/cobalt/init.c"]),
     rule("evl.state", &[If::Evl, If::Is(&["disabled", "stopped"])], Harmful, NOT_STARTED)
@@ -328,7 +328,8 @@ const RULES: &[Rule] = &[
 
     // Words about the scheduler.
     trap("sysctl.kernel.sched_rt_runtime_us", &[If::From(6, 12), If::Is(&["-1"])],
-        "from 6.12 that no longer keeps ordinary tasks from taking time of real-time ones: the fair server does that")
+        "from 6.12 on, -1 no longer keeps ordinary tasks from taking time away from real-time tasks: the fair server \
+        reserves time for ordinary tasks")
         .instead("0 in /sys/kernel/debug/sched/fair_server/cpuN/runtime, with care").from(&["kernel 6.12, 7.3 kernel/sched/deadline.c, debug.c"]),
 
     // Words about watchdogs.

@@ -137,7 +137,8 @@ fn mask(member: &Member, value: &str) -> Option<Wrong> {
     Some(Wrong {
         instead: bits.map(|bits| format!("{}={bits:#x}, which contains CPU 0", member.name)),
         ..Wrong::rejected(
-            "it is a mask, not a list; the kernel calls the value invalid, and Cobalt takes every CPU",
+            "the value has to be a mask of CPUs such as 0x0d, not a list; the kernel calls this one invalid, and \
+            Cobalt takes every CPU",
             "Xenomai 3.3 kernel/cobalt/init.c; kernel/params.c",
         )
     })

@@ -88,15 +88,15 @@ fn placed(place: Where, target: &Target, module: Option<&str>, of: &str) -> Draf
         }
         Presence::Perhaps(has) => {
             let why = format!(
-                "a {what} of {has}; the known version on the other side of {version} lacks it, so nothing can be said \
-                about {version}"
+                "of the two known versions around {version}, only {has} has this {what}; whether {version} has it is \
+                not known"
             );
             Draft::new(Undecided, why, source)
         }
         Presence::No => {
             let (versions, nearest) = looked_at(target, "or");
             let elsewhere = place.elsewhere(target).map(|text| format!(": {text}")).unwrap_or_default();
-            let why = format!("no {what} of {versions} for {}{nearest}{elsewhere}", kernel(target));
+            let why = format!("no {what} for {} in {versions}{nearest}{elsewhere}", kernel(target));
             Draft::new(Unknown, why, source)
         }
     }
@@ -182,7 +182,7 @@ fn unknown_bare(token: &Token, target: &Target) -> Draft {
     let only_valued = NAMES.exact(&token.name, true);
     let only_valued = only_valued.iter().find(|e| token.value.is_none() && e.place.on(target) != Presence::No);
     let why = if let Some(entry) = only_valued {
-        format!("{} of {versions} wants a value{nearest}", entry.name)
+        format!("a value has to follow {} in {versions}{nearest}", entry.name)
     } else if let Some(entry) = begins {
         format!(
             "no kernel parameter of {versions}{nearest}; the kernel passes it to the handler of '{}', because it only \
@@ -190,7 +190,7 @@ fn unknown_bare(token: &Token, target: &Target) -> Draft {
             entry.name
         )
     } else {
-        format!("no kernel parameter of {versions} for {}{nearest}", kernel(target))
+        format!("no kernel parameter for {} in {versions}{nearest}", kernel(target))
     };
     Draft::new(Unknown, why, source)
 }

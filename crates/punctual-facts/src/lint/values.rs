@@ -21,9 +21,12 @@ pub(super) fn check(token: &Token, target: &Target, kind: char) -> Option<Wrong>
     match (token.name.as_str(), value) {
         ("isolcpus", Some(value)) => isolcpus(value, target),
         ("nohz_full", Some(value)) => set_apart(value, target).or_else(|| with_boot_cpu(value, target)),
-        ("rcu_nocbs", Some(value)) => list(value, target)
-            .err()
-            .map(|e| Wrong::rejected(format!("{e}; the kernel then offloads all CPUs"), "kernel/rcu/tree_nocb.h")),
+        ("rcu_nocbs", Some(value)) => list(value, target).err().map(|e| {
+            Wrong::rejected(
+                format!("{e}; the kernel then offloads the RCU callbacks of all CPUs"),
+                "kernel/rcu/tree_nocb.h",
+            )
+        }),
         ("irqaffinity", Some(value)) => list(value, target).err().map(|e| {
             let then = "the kernel then keeps only the CPUs that it had read before that and the boot CPU, without a \
                 message";

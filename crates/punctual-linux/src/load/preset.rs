@@ -60,7 +60,7 @@ pub const PRESETS: &[Preset] = &[
     Preset {
         name: "x11perf",
         package: "x11-apps",
-        stresses: "The X server and its driver, as the graphics load of the 2002 study did.",
+        stresses: "The X server and its driver, by x11perf: the graphics load of the published suite classic-2002.",
         command: "x11perf -repeat 1000 -all",
         draws: true,
     },

@@ -26,9 +26,9 @@ pub enum TraceError {
     Otherwise { file: &'static str, asked: String, got: String },
     #[error("{0}")]
     NotUnderstood(String),
-    #[error("no program in the kernel: {0}")]
+    #[error("no BPF program in the kernel: {0}")]
     NoBpf(String),
-    #[error("this program was built without it")]
+    #[error("this build of punctual does not contain it")]
     LeftOut,
     #[error("start a thread for the trace: {0}; look at RLIMIT_NPROC and at pids.max of the control group")]
     NoThread(std::io::Error),

@@ -81,8 +81,8 @@ impl LineReader for Reader {
             }
         };
         notes.push(
-            "this file of cyclictest contains no CPUs, no period and no duration: threads are numbered in their order, \
-            and counts cannot be checked against a duration"
+            "this file of cyclictest contains no CPUs, no period and no duration: threads are numbered in the order of \
+            the file, and counts cannot be checked against a duration"
                 .to_owned(),
         );
         number::is_in_microseconds(self.unit, series.iter().filter_map(Series::smallest).min(), "cyclictest")?;

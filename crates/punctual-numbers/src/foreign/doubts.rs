@@ -14,7 +14,7 @@ pub(crate) fn weigh(run: &mut ForeignRun) {
     let (format, duration) = (run.format, run.duration);
     if let Some(grain) = run.series.iter().map(|series| series.grain).max().filter(|grain| *grain >= Nanos::from_us(1))
     {
-        notes.push(format!("lost: values were rounded down to {} before they were counted", us(grain)));
+        notes.push(format!("lost: values were rounded down to multiples of {} before they were counted", us(grain)));
     }
     for series in &mut run.series {
         points(series, &mut notes);

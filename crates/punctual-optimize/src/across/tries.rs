@@ -53,8 +53,8 @@ impl Tries {
             (
                 *absent,
                 format!(
-                    "after {} that did not come up as asked, or ended before anybody looked: the machine was seen with \
-                     {instead}",
+                    "after {} in which the machine did not run with the requested kernel and command line, or rebooted \
+                    before punctual could check: it was seen with {instead}",
                     boots(*absent)
                 ),
             ),

@@ -45,8 +45,8 @@ pub(crate) const KNOBS: &[Knob] = &[
         )
     },
     Knob {
-        why: "The kernel then uses its default, or a value that was not asked for: a malformed rcu_nocbs= offloads all \
-            CPUs, a malformed isolcpus= isolates none.",
+        why: "If the kernel refuses a value, it uses its default, or a value that was not asked for: a malformed \
+            rcu_nocbs= offloads all CPUs, a malformed isolcpus= isolates none.",
         ..knob(
             "cmdline.rejected",
             "No value on the command line was refused by the kernel",
@@ -90,8 +90,8 @@ pub(crate) const KNOBS: &[Knob] = &[
         )
     },
     Knob {
-        why: "Of several equal words the last one counts, and their order depends on what wrote the line: the boot \
-            loader, the image or a person.",
+        why: "If a word is given several times, its last value counts, and which one is last depends on what wrote the \
+            line: the boot loader, the image or a person.",
         ..knob("cmdline.duplicates", "No word given twice with two values", Weight::all(Info), duplicates)
     },
     Knob {

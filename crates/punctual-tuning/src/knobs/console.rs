@@ -51,7 +51,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     },
     Knob {
         id: "trace.active",
-        title: "No tracing is still on",
+        title: "Tracing is off",
         severity: Weight::all(Medium),
         applies: can_trace,
         check: Check::All(&[
@@ -116,7 +116,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     },
     Knob {
         id: "log.delay",
-        title: "No delay after each message",
+        title: "No delay after each kernel message",
         severity: Weight::all(Medium),
         check: Check::sysctl("kernel.printk_delay", Want::ZERO, CannotBe("this kernel was built without printk")),
         why: "After every message, the CPU that logged it waits in a loop for printk_delay milliseconds.",
@@ -127,7 +127,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     },
     Knob {
         id: "log.ignore_loglevel",
-        title: "The console level is heeded",
+        title: "The kernel obeys the log level of the console",
         severity: Weight::all(Medium),
         check: Check::parameter(
             "printk",
@@ -177,7 +177,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     },
     Knob {
         id: "trace.instances",
-        title: "No tracing in side instances",
+        title: "No tracing in trace instances other than the main one",
         applies: can_trace,
         check: Check::Probe(instances),
         why: "Programs such as rasdaemon trace in a trace instance of their own, which costs as much as the main one.",
@@ -206,18 +206,18 @@ pub(crate) const KNOBS: &[Knob] = &[
     },
     Knob {
         id: "trace.perf_users",
-        title: "No program samples all CPUs",
+        title: "No program keeps performance counters running on all CPUs",
         applies: |case| {
             case.number("/proc/sys/kernel/perf_event_paranoid", CannotBe("this kernel has no perf events")).map(|_| ())
         },
         check: Check::advice(
-            "not looked for, because it would be costly: a program that holds perf events has anon_inode:[perf_event] \
-            among the links in its /proc/PID/fd",
+            "programs that sample CPUs were not looked for, because that would be costly: a program that holds perf \
+            events has anon_inode:[perf_event] among the links in its /proc/PID/fd",
         ),
         why: "Monitoring agents keep performance counters on every CPU. A counter that overflows interrupts the CPU, \
             and a timer switches between counters if there are too many.",
         fix: Fix::prose("Stop the agent, or tell it to leave CPUs <I> out."),
-        persist: &[Lasting::other("The same in the program's configuration")],
+        persist: &[Lasting::other("The same in the agent's configuration")],
         cost: "Profiles.",
         confidence: Confidence::Medium,
         sources: &["perf_event_open(2)"],
@@ -231,7 +231,8 @@ pub(crate) const KNOBS: &[Knob] = &[
             case.number("/proc/sys/kernel/unprivileged_bpf_disabled", none).map(|_| ())
         },
         check: Check::advice(
-            "can be seen only by the bpf system call; look with bpftool prog list and bpftool link list",
+            "which BPF programs are loaded can be seen only by the bpf system call; look with bpftool prog list and \
+            bpftool link list",
         ),
         why: "A BPF program runs wherever it is attached: at every system call, switch or packet.",
         fix: Fix::prose("Stop the program that loaded the BPF program."),

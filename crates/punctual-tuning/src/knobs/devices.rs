@@ -80,7 +80,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     },
     Knob {
         id: "fs.discard",
-        title: "Files are not discarded one by one",
+        title: "Blocks of deleted files are not discarded at once",
         check: Check::Probe(|case| {
             no_mount(case, |_, options| options.iter().any(|option| option == "discard" || option == "discard=sync"))
         }),
@@ -96,7 +96,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     },
     Knob {
         id: "fs.commit",
-        title: "File systems do not commit more often than usual",
+        title: "File systems do not commit more often than by default",
         check: Check::Probe(|case| {
             no_mount(case, |_, options| {
                 let seconds = options.iter().find_map(|option| option.strip_prefix("commit=")?.parse::<u32>().ok());
@@ -211,10 +211,10 @@ fn has_no_moving_parts(case: &Case<'_>, disk: &str) -> bool {
 /// Good if the kernel polls no drive. It polls only for events that a drive cannot announce itself.
 fn poll(case: &Case<'_>) -> Judged {
     let parameter = "/sys/module/block/parameters/events_dfl_poll_msecs";
-    let usual_ms = case.number(parameter, TellsNothing("the usual interval is not shown"))?;
+    let usual_ms = case.number(parameter, TellsNothing("how often the kernel polls drives by default is not shown"))?;
     let (mut seen, mut polled) = (0, Vec::new());
     for disk in case.names(BLOCKS, CannotBe("there are no disks"))? {
-        let unseen = TellsNothing("a disk's setting is not shown");
+        let unseen = TellsNothing("whether the kernel polls a disk is not shown");
         let read = |file: &str| {
             let path = format!("{BLOCKS}/{disk}/{file}");
             case.content(&path, unseen)
@@ -279,7 +279,7 @@ fn rng(case: &Case<'_>) -> Judged {
     let is_elsewhere = !threads.is_empty() && threads.iter().all(|task| task.cpus.as_ref().is_some_and(keeps_off));
     let places = threads.iter().map(|task| match &task.cpus {
         Some(cpus) => format!("runs on CPUs {cpus}"),
-        None => "runs, where is not known".to_owned(),
+        None => "runs; on which CPUs is not known".to_owned(),
     });
     let places: Vec<String> = places.collect();
     case.note("kernel thread hwrng", if places.is_empty() { "none".to_owned() } else { places.join("; ") });

@@ -101,8 +101,8 @@ pub(crate) const KNOBS: &[Knob] = &[
             Check::seen("/sys/module/xe/parameters/enable_psr", Want::ZERO, NO_INTEL),
             Check::seen("/sys/module/xe/parameters/enable_fbc", Want::ZERO, NO_INTEL),
         ]),
-        why: "Panel self refresh and frame buffer compression put parts of the graphics to sleep and wake them at \
-            every change.",
+        why: "Panel self refresh and frame buffer compression put parts of the graphics to sleep and wake them \
+            whenever the picture changes.",
         persist: &[Lasting::module("i915 enable_psr=0 enable_fbc=0"), Lasting::module("xe enable_psr=0 enable_fbc=0")],
         ..TAINTING
     },
@@ -129,8 +129,8 @@ pub(crate) const KNOBS: &[Knob] = &[
         title: "No program computes on the graphics card",
         applies: |case| cards(case).map(|_| ()),
         check: Check::advice(
-            "would be costly to read: the lines drm-engine-* in /proc/PID/fdinfo of every program that has /dev/dri \
-            open",
+            "whether a program computes on the GPU was not looked for, because that would be costly: see the lines \
+            drm-engine-* in /proc/PID/fdinfo of every program that has /dev/dri open",
         ),
         why: "An integrated GPU at work takes power, cache and memory bandwidth from the CPUs.",
         fix: Fix::prose("End the programs that compute on the GPU, or limit the GPU's frequency (gpu.freq)."),

@@ -25,11 +25,12 @@ pub(crate) const KNOBS: &[Knob] = &[
         title: "The host says that the CPUs are dedicated",
         applies: hints,
         check: Check::advice(
-            "no file inside the guest shows it: without the hint (KVM: kvm-hint-dedicated) the guest uses paravirtual \
-            locks and time; look in the host's definition of the guest, or in leaf 0x40000001 of CPUID",
+            "no file inside the guest shows whether the host says that the CPUs are dedicated: without this hint (KVM: \
+            kvm-hint-dedicated) the guest uses paravirtual locks and time; look in the host's definition of the guest, \
+            or in leaf 0x40000001 of CPUID",
         ),
-        why: "Without this hint, a guest that waits for a lock halts its CPU and has the host wake it; with it, the \
-            guest spins for a lock and sends its interrupts itself, as on a real machine.",
+        why: "Without the hint that its CPUs are dedicated, a KVM guest halts a CPU that waits for a lock, and has the \
+            host wake it. With the hint, the CPU spins, as on a real machine.",
         fix: Fix::prose(
             "On the host: <kvm><hint-dedicated state=\"on\"/></kvm> in the guest's features, with vCPUs pinned.",
         ),
@@ -58,7 +59,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     },
     Knob {
         id: "virt.vcpu",
-        title: "vCPUs that must be punctual are pinned and FIFO",
+        title: "vCPUs that must be punctual are pinned and run as SCHED_FIFO",
         applies: |case| Doubt::not_applicable_if(case.running("virt.vcpu")?.is_empty(), "no guest runs here"),
         check: Check::advice(
             "this program cannot tell which guest does the real-time work. The vCPU threads of that guest (CPU N/KVM) \
@@ -70,7 +71,7 @@ pub(crate) const KNOBS: &[Knob] = &[
             "<vcpupin>, <vcpusched scheduler=\"fifo\" priority=\"1\">, <emulatorpin>, <memoryBacking><locked/> in \
             the guest's definition.",
         ),
-        persist: &[Lasting::other("The same command: the guest's definition persists")],
+        persist: &[Lasting::other("The guest's definition persists; nothing else is needed")],
         cost: "CPUs of the host; with idle=poll in the guest, its FIFO threads starve the host's own work on these \
             CPUs.",
         sources: &["kernel 7.3 core-api/real-time/hardware.rst", "libvirt domain format: CPU tuning"],
@@ -95,7 +96,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     },
     Knob {
         id: "virt.ple_gap",
-        title: "Guests may spin without a forced exit",
+        title: "A guest that spins is not forced to exit",
         applies: runs_guests,
         check: Check::All(&[
             Check::seen("/sys/module/kvm_intel/parameters/ple_gap", Want::ZERO, NO_PARAMETER),
@@ -187,12 +188,14 @@ fn hints(case: &Case<'_>) -> Result<(), Doubt> {
     let path = "/sys/devices/system/cpu/cpuidle/current_driver";
     if case.peek(path) == Fact::Known("haltpoll".to_owned()) {
         case.note(path, "haltpoll");
-        return Doubt::not_applicable("the idle driver haltpoll shows that the hint is given");
+        return Doubt::not_applicable(
+            "the idle driver haltpoll shows that the host gives the hint that the CPUs are dedicated",
+        );
     }
     Ok(())
 }
 
-const NO_PARAMETER: Missing = CannotBe("this kernel's KVM has no such parameter");
+const NO_PARAMETER: Missing = CannotBe("this kernel's KVM does not have the parameter that this knob checks");
 
 /// Not applicable if no guest runs here.
 fn runs_guests(case: &Case<'_>) -> Result<(), Doubt> {

@@ -18,7 +18,7 @@ pub(crate) const KNOBS: &[Knob] = &[
             ordinary thread.",
         fix: Fix::prose("prlimit --pid PID --rtprio=95 as root (with CAP_SYS_RESOURCE), or run as root."),
         persist: &[Lasting::limit("@realtime - rtprio 95"), Lasting::unit("LimitRTPRIO=95")],
-        cost: "A member of the group can lock the machine up; never grant 99.",
+        cost: "A member of the group can lock the machine up; never grant priority 99.",
         sources: &[
             "sched(7)",
             "getrlimit(2): RLIMIT_RTPRIO",
@@ -64,7 +64,7 @@ pub(crate) const KNOBS: &[Knob] = &[
         why: "If a cpuset leaves these CPUs out, the kernel refuses to pin a thread to them. An affinity that was \
             merely inherited (as on every machine with isolcpus=) does not prevent pinning.",
         fix: Fix::prose(
-            "Start the application in a cpuset, slice or container that holds <I> (systemd: AllowedCPUs=<I>).",
+            "Start the application in a cpuset, slice or container that contains CPUs <I> (systemd: AllowedCPUs=<I>).",
         ),
         persist: &[Lasting::unit("AllowedCPUs=<I>"), Lasting::other("Or set cpuset in the container's definition.")],
         sources: &["sched_setaffinity(2)", "cpuset(7)", "moby#31086"],
@@ -138,7 +138,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     },
     Knob {
         id: "proc.policy",
-        title: "Each real-time thread has its class and its place in the order of priorities",
+        title: "Each real-time thread has a suitable scheduling class and priority",
         severity: Weight::all(High),
         applies: |case| {
             Doubt::not_applicable_if(
@@ -165,7 +165,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     },
     Knob {
         id: "proc.affinity",
-        title: "Each real-time thread has its CPU",
+        title: "Each real-time thread is bound to one CPU",
         severity: Weight::all(Medium),
         applies: |case| Doubt::not_applicable_if(case.rt().len() == 1 && case.has_no_others(), "there is one CPU"),
         check: Check::advice(
@@ -189,7 +189,10 @@ pub(crate) const KNOBS: &[Knob] = &[
         ),
         why: "A real-time thread that waits for an ordinary thread also waits for everything that pre-empts the \
             ordinary thread.",
-        fix: Fix::prose("pthread_mutexattr_setprotocol(PTHREAD_PRIO_INHERIT); exchange data without locks."),
+        fix: Fix::prose(
+            "pthread_mutexattr_setprotocol(PTHREAD_PRIO_INHERIT) for each such mutex, or exchange the data without \
+            locks.",
+        ),
         persist: &[Lasting::other("Make this change in the program's source")],
         undo: Fix::prose("PTHREAD_PRIO_NONE"),
         cost: "A little time per contended lock.",
@@ -330,7 +333,10 @@ fn is_unlimited_v1(
     }
     Doubt::unknown_if(seen == 0, format!("the limits of the controller {controller} are not shown"))?;
     if all_free {
-        case.note(format!("/sys/fs/cgroup/{controller}/**/{file}"), format!("no limit in {seen} places"));
+        case.note(
+            format!("/sys/fs/cgroup/{controller}/**/{file}"),
+            format!("none of {seen} control groups has a limit"),
+        );
     }
     Ok(Some(all_free))
 }
@@ -353,7 +359,7 @@ fn is_unlimited(case: &Case<'_>, files: &[&str]) -> Judged {
             // A group for which the controller is not enabled has no limit.
             Fact::Absent => {}
             fact => {
-                case.known(&path, fact, TellsNothing("a limit is not shown"))?;
+                case.known(&path, fact, TellsNothing("the limit of a control group is not shown"))?;
             }
         }
     }

@@ -50,8 +50,8 @@ pub(crate) const KNOBS: &[Knob] = &[
             Want::ZERO,
             CannotBe("this kernel does not slow split locks"),
         ),
-        why: "A locked access across two cache lines stalls all CPUs; by default the kernel then also makes its \
-            program sleep and wait its turn.",
+        why: "A locked access across two cache lines stalls all CPUs; by default the kernel then also makes the \
+            program that made the access sleep and wait its turn.",
         fix: Fix::prose("Correct the program. Until then: sysctl kernel.split_lock_mitigate=0"),
         cost: "A hostile program can slow the machine.",
         sources: &[
@@ -64,8 +64,8 @@ pub(crate) const KNOBS: &[Knob] = &[
         id: "sec.smap",
         title: "Access protection (SMAP) not taken away",
         check: Check::Probe(smap),
-        why: "Old guides switch SMAP off for speed, but SMAP costs next to nothing, nosmap is no longer a word, and \
-            clearcpuid= marks the kernel tainted.",
+        why: "Old guides switch SMAP off for speed, but SMAP costs next to nothing, the kernel no longer knows the \
+            word nosmap, and clearcpuid= marks the kernel tainted.",
         persist: &[Lasting::NoWord("clearcpuid"), Lasting::NoWord("nosmap")],
         cost: "None.",
         sources: &["kernel 6.1, 7.3 kernel-parameters.txt: nosmap is for powerpc only"],
@@ -73,7 +73,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     },
     Knob {
         id: "sec.kvm_nx",
-        title: "Huge pages of guests are not split up and zapped",
+        title: "KVM does not split up huge pages of guests",
         check: Check::Any(&[
             Check::seen(
                 "/sys/module/kvm/parameters/nx_huge_pages",
@@ -86,9 +86,9 @@ pub(crate) const KNOBS: &[Knob] = &[
                 TellsNothing("not shown"),
             ),
         ]),
-        why: "Against one CPU bug the host splits executable huge pages of its guests, and a thread throws them \
-            away again at a steady beat.",
-        fix: Fix::prose("echo N > /sys/module/kvm/parameters/nx_huge_pages, where all guests are trusted."),
+        why: "To protect against a CPU bug, the host splits executable huge pages of its guests into small pages, and \
+            a thread discards these small pages at regular intervals.",
+        fix: Fix::prose("echo off > /sys/module/kvm/parameters/nx_huge_pages, where all guests are trusted."),
         persist: &[Lasting::module("kvm nx_huge_pages=off")],
         cost: "A guest can stop a CPU that has the bug.",
         blast: Blast::Disturbing,
@@ -145,7 +145,7 @@ pub(crate) const KNOBS: &[Knob] = &[
         }),
         why: "With speculative store bypass disabled for a task, every load waits for earlier stores; kernels \
             before 5.16 did that to whatever had a seccomp filter.",
-        fix: Fix::NotAtRunTime("a task that set this for good cannot undo it."),
+        fix: Fix::NotAtRunTime("a task that disabled it for good cannot enable it again."),
         persist: &[Lasting::boot(
             "Kernel command line: spec_store_bypass_disable=prctl (the default from 5.16), not seccomp or on",
         )],

@@ -7,7 +7,7 @@ const KNOB: Knob = Knob { confidence: Confidence::Medium, ..Knob::of(Family::Ser
 pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "pm.daemons",
-        title: "No other program sets frequencies and power",
+        title: "No daemon that sets frequencies and power",
         severity: Weight::all(Medium),
         check: Check::Service,
         why: "These daemons overwrite governors, limits and preferences, even minutes after you have set them.",
@@ -59,16 +59,16 @@ pub(crate) const KNOBS: &[Knob] = &[
     },
     Knob {
         id: "svc.maintenance",
-        title: "No timers that work through the disks",
+        title: "No timers that start jobs over whole disks",
         check: Check::Units,
-        why: "Trimming, scrubbing and indexing read or command whole disks, usually at midnight or on Sundays.",
+        why: "Trimming, scrubbing and indexing go through whole disks, usually at midnight or on Sundays.",
         cost: "Disks get slower, or errors on them go unnoticed, unless this maintenance is run by hand.",
         sources: &["systemd.timer(5)", "fstrim(8)", "unverified: which of them matter on a given machine"],
         ..KNOB
     },
     Knob {
         id: "svc.scanners",
-        title: "No scanner in the way of files and programs",
+        title: "No security scanner delays opening files and starting programs",
         severity: Weight::all(Medium),
         check: Check::Service,
         why: "Security scanners delay every opening of a file until they have scanned it, and hook into programs and \
@@ -93,7 +93,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     },
     Knob {
         id: "svc.rtkit",
-        title: "No daemon that takes priorities away",
+        title: "No daemon that takes real-time priorities away from threads",
         applies: |case| case.not_for(Kind::Audio, "desktop audio needs rtkit"),
         check: Check::Service,
         why: "rtkit hands out low real-time priorities with a time limit, and demotes all real-time threads that it \
@@ -104,9 +104,9 @@ pub(crate) const KNOBS: &[Knob] = &[
     },
     Knob {
         id: "svc.priority",
-        title: "No other program sets priorities",
+        title: "No daemon that sets thread priorities",
         check: Check::Service,
-        why: "These daemons renice, move and re-schedule other people's threads by rules of their own.",
+        why: "These daemons renice, move and re-schedule the threads of other programs by rules of their own.",
         fix: Fix::prose("systemctl stop each daemon, or name the real-time programs in their exceptions."),
         cost: "What these daemons do for interactive programs.",
         confidence: Confidence::Low,
@@ -115,7 +115,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     },
     Knob {
         id: "svc.oomd",
-        title: "No daemon that kills under pressure",
+        title: "No daemon that kills programs when memory is short",
         check: Check::Service,
         why: "Out-of-memory daemons watch memory pressure and kill a process before the kernel would; they choose a \
             large process, and a program that locks its memory is large.",
@@ -123,7 +123,7 @@ pub(crate) const KNOBS: &[Knob] = &[
             "systemctl stop the daemon, or exclude the unit of the real-time work: ManagedOOMPreference=omit",
         ),
         persist: &[Lasting::unit("ManagedOOMPreference=omit")],
-        cost: "Out of memory, the kernel ends a process, and later than the daemon would.",
+        cost: "When memory runs out, the kernel kills a process, later than the daemon would.",
         sources: &["systemd-oomd(8)", "earlyoom(1)"],
         ..KNOB
     },
@@ -153,7 +153,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     },
     Knob {
         id: "svc.kubelet",
-        title: "The kubelet gives whole CPUs",
+        title: "The kubelet gives containers whole CPUs",
         severity: Weight::of(Medium, Medium, Info),
         check: Check::Probe(kubelet),
         why: "Without the static policy all pods share all CPUs, and a quota stops them in the middle of a period.",

@@ -68,7 +68,7 @@ pub(super) fn lasting_change(id: &str, title: &str, takes: Takes, steps: Vec<Ste
         title: title.to_owned(),
         before: "as it was".to_owned(),
         after: places.clone(),
-        why: "What is written to a running kernel is gone with it.".to_owned(),
+        why: "What is written to a running kernel is lost at the next boot.".to_owned(),
         cost: "none".to_owned(),
         risk: "the next boot uses the changed settings; the former ones are kept, and punctual revert puts them back"
             .to_owned(),

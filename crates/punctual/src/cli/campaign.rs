@@ -13,7 +13,7 @@ pub struct CampaignArgs {
     /// Divide all durations by this factor, to see whether a campaign runs to its end
     #[arg(long, value_name = "FACTOR", default_value = "1", value_parser = parse_factor)]
     pub shorten: f64,
-    /// Folder to make for the campaign and its recordings [default: punctual-campaign-DATE-TIME, with boots below /var/lib]
+    /// Folder to make for the campaign and its recordings [default: punctual-campaign-DATE-TIME; below /var/lib if the machine is rebooted for it]
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
     /// Continue the campaign in this folder, or show its result again if it is complete

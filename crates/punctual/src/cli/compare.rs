@@ -21,7 +21,7 @@ pub struct CompareArgs {
     pub import: ImportArgs,
     #[command(flatten)]
     pub need: NeedArgs,
-    /// Compare all of them with this recording
+    /// Compare all recordings with this one
     #[arg(long, value_name = "FILE")]
     pub baseline: Option<PathBuf>,
     /// Several recordings of the first side, compared with those of --b: how much the runs of one side differ

@@ -13,7 +13,7 @@ pub enum FleetCommand {
     Run(FleetRunArgs),
     /// Pack the recordings and audits of many machines into tables that SQL engines can read
     Pack(PackArgs),
-    /// Ask the packed tables a question, by DuckDB: which machines are bad, what they share, what brought it
+    /// Ask the packed tables a question, by DuckDB: which machines are bad, what they share, which change made them worse
     Ask(AskArgs),
 }
 

@@ -54,7 +54,7 @@ pub struct InspectArgs {
     /// less, and says what it gives up
     #[arg(long, value_name = "PERCENT", default_value = "5", value_parser = parse_percent)]
     pub cost: f64,
-    /// Do not look for the causes of late cycles; this needs records of everything else that runs on the CPUs of the program
+    /// Do not look for the causes of late cycles, and so do not record what else runs on the CPUs of the program
     #[arg(long)]
     pub no_causes: bool,
     /// Do not probe the allocator of the program. Such a probe is a breakpoint in the program's memory at malloc and

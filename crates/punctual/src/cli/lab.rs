@@ -63,8 +63,8 @@ pub struct LabCompareArgs {
 /// What is measured in a guest, and how it runs.
 #[derive(Args, Clone, Debug)]
 pub struct GuestArgs {
-    /// Load phases in turn, loads of a phase joined by +; classic-2002 is idle and the four loads of that study that need
-    /// no display
+    /// Load phases in turn, loads of a phase joined by +; classic-2002 stands for idle and the four loads of
+    /// the published suite classic-2002 that need no display
     #[arg(long, value_name = "NAMES", default_value = "classic-2002", value_parser = parse_lab_loads)]
     pub load: Loads,
     /// Time between releases

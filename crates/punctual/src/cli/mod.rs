@@ -239,7 +239,7 @@ pub struct AuditArgs {
     /// Also list what is good or does not apply; with --sarif, also what is not bad
     #[arg(long, conflicts_with_all = ["explain", "diff"])]
     pub all: bool,
-    /// Exit with 2 if a finding is at least this bad; with --diff, if a finding that became worse is
+    /// Exit with 2 if a finding is at least this bad; with --diff, only findings that became worse count
     #[arg(long, value_name = "LEVEL", value_parser = one_of(FINDING_LEVELS))]
     pub fail_on: Option<Severity>,
     #[command(flatten)]
@@ -442,7 +442,7 @@ pub struct MeasureArgs {
     /// With rpmsg and shm: device file or memory of the other side, such as /dev/rpmsg0, or PATH@OFFSET in bytes for memory
     #[arg(long, value_name = "PATH", conflicts_with = "suite")]
     pub endpoint: Option<Endpoint>,
-    /// The clock whose times the releases are, and by which latency is measured: realtime, tai, aux:0 to aux:7, or a PTP device
+    /// The clock that sets the times of the releases and measures the latency: realtime, tai, aux:0 to aux:7, or a PTP device
     /// such as /dev/ptp0
     #[arg(long, value_name = "CLOCK", default_value = "monotonic", value_parser = parse_clock, conflicts_with = "suite")]
     pub clock: ClockWish,
@@ -463,7 +463,7 @@ pub struct MeasureArgs {
     /// With a real-time core: by how much its timers fire early, to compensate for the time from the timer to the thread
     #[arg(long, value_name = "HOW", default_value = "leave", value_parser = one_of(GRAVITIES))]
     pub gravity: GravityWish,
-    /// With two kernels: number of rounds, each with one stretch on either kernel
+    /// With two kernels: number of rounds; each kernel is measured once in each round
     #[arg(long, value_name = "N", default_value = "12", value_parser = clap::value_parser!(u32).range(2..=1000))]
     pub rounds: u32,
     /// Phase of the releases on the clock
@@ -547,7 +547,7 @@ pub struct TraceArgs {
     /// Activations with more latency than this are late [default: the latency that 99.9 % of the run so far did not exceed]
     #[arg(long, value_name = "TIME", value_parser = parse_duration, requires = "explain")]
     pub explain_threshold: Option<Nanos>,
-    /// Keep what the kernel did around at most this number of activations
+    /// Keep what the kernel did around late activations, but for at most this number of them
     #[arg(long, value_name = "N", default_value_t = 2000, value_parser = clap::value_parser!(u32).range(16..=100_000), requires = "explain")]
     pub windows: u32,
     /// Size of the kernel's trace buffer for each measured CPU, as in 16M [default: 32M, less if memory is short]

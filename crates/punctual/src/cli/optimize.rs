@@ -60,13 +60,13 @@ pub struct OptimizeArgs {
     /// Load to measure under, loads joined by +, phases by commas [default: the profile's, or none]
     #[arg(long, value_name = "NAMES", value_parser = parse_loads)]
     pub load: Option<Loads>,
-    /// Directory for the files of I/O loads [default: the campaign's]
+    /// Directory for the files of I/O loads [default: the campaign's folder]
     #[arg(long, value_name = "DIR")]
     pub load_dir: Option<PathBuf>,
     /// Time between releases [default: the profile's, or 1ms]
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     pub period: Option<Nanos>,
-    /// Largest latency you can live with: what is later is a miss [default: the profile's, or only skipped releases are]
+    /// Largest latency you can live with: what is later is a miss [default: the profile's; without one, only skipped releases are misses]
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     pub budget: Option<Nanos>,
     /// SCHED_FIFO priority, 1 to 95 [default: the profile's, or 90]

@@ -76,7 +76,7 @@ pub struct ExportArgs {
     /// File to write [default: standard output]
     #[arg(long, short, value_name = "PATH")]
     pub out: Option<PathBuf>,
-    /// Largest latency you can live with, for formats that pass or fail [default: the recording's]
+    /// Largest latency you can live with, for formats that say whether a run passed [default: the recording's]
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     pub budget: Option<Nanos>,
     /// Name of the run in the table of --format parquet [default: the file's name]

@@ -35,7 +35,7 @@ pub struct TortureArgs {
     /// First run the tests of Xenomai 3 (smokey) or Xenomai 4 (evl test), if they are installed
     #[arg(long)]
     pub own_tests: bool,
-    /// Directory for files of the load that heap runs [default: the current one]
+    /// Directory for the files of the load that the test heap runs [default: the current one]
     #[arg(long, value_name = "DIR", default_value = ".", hide = true)]
     pub load_dir: PathBuf,
     #[command(flatten)]

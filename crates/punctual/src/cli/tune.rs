@@ -82,7 +82,7 @@ pub struct TuneArgs {
     /// With --print cmdline: version of Xenomai 3 it is for [default: 3.3]
     #[arg(long, value_name = "VERSION", value_parser = parse_version, requires = "print")]
     pub xenomai: Option<Version>,
-    /// With --print rk3568-l3: which CPUs own which quarters, for example '0-2=0-1;3=2-3', or a word to read back, for example 0xc333
+    /// With --print rk3568-l3: which CPUs own which quarters of the L3 cache, for example '0-2=0-1;3=2-3', or a word to decode, for example 0xc333
     #[arg(long, value_name = "SPEC", requires = "print")]
     pub owners: Option<String>,
     #[command(flatten)]

@@ -83,7 +83,8 @@ fn text(args: &InitArgs, online: &CpuSet, ask: Option<Ask<'_>>) -> Result<String
     };
     let question = "CPUs for the real-time work, as in 2-3";
     let cpus = answered(args.cpus.clone(), ask, question, "chosen by each command", parse_cpus, is_here)?;
-    let remark = tr!("# What this machine is needed for; every command of punctual in this folder reads it.");
+    let remark =
+        tr!("# What this machine is needed for; every command of punctual that runs in this folder reads this file.");
     let mut text = format!("{remark}\n");
     let lines = [
         ("preset", preset.map(|preset| preset.name.to_owned())),

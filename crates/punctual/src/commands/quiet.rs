@@ -31,15 +31,18 @@ pub fn before(scenario: &Scenario, wait: Option<Nanos>, brief: bool) {
     }
     match deadline {
         None => say(for_people(|| {
-            tr!("Not idle: others use {work}. To wait for quiet, add --wait-quiet 60s.", work = other_work(&work))
+            tr!(
+                "Not idle: other programs use {work}. To wait for quiet, add --wait-quiet 60s.",
+                work = other_work(&work)
+            )
         })),
         Some(deadline) => {
-            say(for_people(|| tr!("Waiting for quiet: others use {work}.", work = other_work(&work))));
+            say(for_people(|| tr!("Waiting for quiet: other programs use {work}.", work = other_work(&work))));
             while !work.is_quiet() && Instant::now() < deadline {
                 work = OtherWork::over(LOOK);
             }
             if !work.is_quiet() {
-                say(for_people(|| tr!("Measuring anyway: others use {work}.", work = other_work(&work))));
+                say(for_people(|| tr!("Measuring anyway: other programs use {work}.", work = other_work(&work))));
             }
         }
     }
@@ -69,7 +72,10 @@ impl IdleWatch {
     pub fn end(&mut self) -> Option<String> {
         let (_, since) = self.since.take()?;
         let work = Sighting::now().since(&since);
-        (!work.is_quiet())
-            .then(|| for_people(|| tr!("While idle was measured, others used {work}", work = other_work(&work))))
+        (!work.is_quiet()).then(|| {
+            for_people(|| {
+                tr!("While the idle phase was measured, other programs used {work}", work = other_work(&work))
+            })
+        })
     }
 }

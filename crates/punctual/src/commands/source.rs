@@ -115,7 +115,7 @@ pub fn newest(count: usize, but: &[PathBuf]) -> Result<Vec<PathBuf>> {
         bail!("{lack}: name one, or make one:\n  sudo punctual check");
     }
     let names: Vec<String> = newest.iter().map(|path| path.display().to_string()).collect();
-    say(&format!("note: the newest here: {}", names.join(", ")));
+    say(&format!("note: taking the newest of this folder: {}", names.join(", ")));
     Ok(newest)
 }
 

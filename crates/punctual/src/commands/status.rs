@@ -155,7 +155,9 @@ fn told(session: &Session, present: &journal::Now) -> Sentence {
     let waits = begun.confirm_by_ns.filter(|_| !session.confirmed);
     let left = waits.map(|by| by.saturating_sub(present.boottime_ns) / 1_000_000_000);
     let more = match (left, session.stage != SessionStage::Applying) {
-        (_, false) => "; it ended in the middle of being applied: punctual revert puts it back".to_owned(),
+        (_, false) => {
+            "; the program ended before everything was applied: punctual revert puts back what was".to_owned()
+        }
         (Some(seconds), true) => {
             format!("; will be put back in {seconds} s unless confirmed (punctual status --confirm)")
         }
@@ -171,9 +173,9 @@ fn of_trial(trial: &super::adopt::NewCmdline<'_>, boot: &str) -> Option<Sentence
         (_, true, true, _) => {
             Sentence::good("This boot tries the new command line; punctual status --confirm keeps it.")
         }
-        (_, false, true, true) => {
-            Sentence::doubt("The new command line waits to be tried once: by a reboot, or as tune said.")
-        }
+        (_, false, true, true) => Sentence::doubt(
+            "The new command line waits to be tried once: by a reboot, or in the way that punctual tune printed.",
+        ),
         (_, false, true, false) => Sentence::doubt(
             "The new command line was tried and did not come up, or was not booted: this boot is the old one. punctual \
              revert takes it back; punctual lint tells what the kernel makes of its words.",

@@ -40,7 +40,7 @@ fn list(out: &mut String, target: &Target, words: &[Word]) -> fmt::Result {
         out,
         "{BOLD}{}{BOLD:#}{}{}",
         tr!(
-            "{words} for {major}.{minor}, {flavour}, {arch}",
+            "{words} for kernel {major}.{minor}, {flavour}, {arch}",
             words = ascii(&units::counted(words.len() as u64, "word")),
             major = version.major,
             minor = version.minor,
@@ -55,8 +55,8 @@ fn list(out: &mut String, target: &Target, words: &[Word]) -> fmt::Result {
             out,
             "{YELLOW}{}{YELLOW:#}",
             tr!(
-                "The parameters of this kernel version are not known. It is judged by the nearest known versions: \
-                {versions}, for x86-64, arm64, arm and riscv64.",
+                "The parameters of this kernel version are not known. The command line is judged by the nearest known \
+                versions: {versions}, for x86-64, arm64, arm and riscv64.",
                 versions = examined_versions()
             )
         )?;

@@ -5,7 +5,10 @@ use punctual_linux::load::{ALL, PRESETS};
 use std::fmt::Write;
 
 pub fn list() -> String {
-    let mut text = String::from(tr!("Loads of this program (join with +, in turn with a comma):\n"));
+    let mut text = String::from(tr!(
+        "Loads of punctual itself (joined by +, they run at the same time; separated by a comma, one after the \
+         other):\n"
+    ));
     for load in ALL {
         let (stresses, unit) = (said(load.stresses), said(load.unit));
         let told = tr!("{stresses} (one operation: {unit})", stresses, unit);

@@ -115,7 +115,8 @@ pub fn complaint(complaint: &Complaint) -> String {
             tr!("it does not say what load the machine had during {result} (--load)", result)
         }
         Complaint::Counts { result, ran, counted } => tr!(
-            "{result} states {ran} activations, and its cells hold {cells}: say why in a doubt (--doubt)",
+            "{result} states {ran} activations, but the cells of its histogram hold {cells}: explain the difference \
+            with --doubt",
             result,
             ran = count(*ran),
             cells = count(*counted)

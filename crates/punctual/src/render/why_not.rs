@@ -33,12 +33,12 @@ pub fn brief(tried: &[Tried]) -> String {
     let lacking: Vec<String> = lacking(tried).map(|(ability, _)| name(ability)).collect();
     let works = tried.len() - lacking.len();
     if lacking.is_empty() {
-        return tr!("EVERYTHING WORKS: {things}", things = counted(works as u64, "thing"));
+        return tr!("EVERYTHING WORKS: {things} tried", things = counted(works as u64, "feature"));
     }
     tr!(
         "{works} of {things} work; these do not work here: {lacking}",
         works,
-        things = counted(tried.len() as u64, "thing"),
+        things = counted(tried.len() as u64, "feature"),
         lacking = lacking.join(", ")
     )
 }
@@ -99,7 +99,7 @@ fn answer(sheet: &mut Sheet, tried: &[Tried]) {
             tr!("MEASUREMENTS WORK:"),
             tr!(
                 "they have the rights that they need; {other_things} do not work here",
-                other_things = counted(some as u64, "other thing")
+                other_things = counted(some as u64, "other feature")
             ),
         ),
         _ => (
@@ -128,9 +128,9 @@ fn name(ability: &Ability) -> String {
     match ability {
         Ability::RealTimePriority => tr!("real-time priority").to_owned(),
         Ability::LockMemory => tr!("locked memory").to_owned(),
-        Ability::HoldIdleStates => tr!("holding idle states").to_owned(),
+        Ability::HoldIdleStates => tr!("limiting idle states").to_owned(),
         Ability::KernelTrace => tr!("the kernel's trace").to_owned(),
-        Ability::FirmwareCounter => tr!("the firmware's counter").to_owned(),
+        Ability::FirmwareCounter => tr!("the firmware's counter of interruptions (SMIs)").to_owned(),
         Ability::ChangeSettings => tr!("changing settings").to_owned(),
         Ability::Load(name) => tr!("the load {name}", name),
     }
@@ -139,8 +139,8 @@ fn name(ability: &Ability) -> String {
 fn needed_for(ability: &Ability) -> &'static str {
     match ability {
         Ability::RealTimePriority | Ability::LockMemory => tr!("every measurement"),
-        Ability::HoldIdleStates => tr!("measure --cpu-latency, and tune while it measures"),
-        Ability::KernelTrace => tr!("explain and inspect; counters are used instead"),
+        Ability::HoldIdleStates => tr!("measure --dma-latency, and tune while it measures"),
+        Ability::KernelTrace => tr!("explain and inspect; without the trace they use counters"),
         Ability::FirmwareCounter => tr!("blaming the firmware for a late activation"),
         Ability::ChangeSettings => tr!("tune, optimize, revert"),
         Ability::Load(_) => "--load with this name; other loads are built in",
@@ -156,9 +156,10 @@ fn why(obstacle: &Obstacle) -> String {
         Obstacle::MemoryLimit(bytes) => {
             tr!("this user may lock {bytes} KiB, and CAP_IPC_LOCK is missing", bytes = units::count(bytes / 1024))
         }
-        Obstacle::GroupWithoutRunTime => {
-            tr!("the control group of this shell, or what contains this process, has no real-time run time").to_owned()
-        }
+        Obstacle::GroupWithoutRunTime => tr!(
+            "the control group of this shell, or the container around it, has no real-time run time (cpu.rt_runtime_us)"
+        )
+        .to_owned(),
         Obstacle::PidNamespace => {
             tr!("this process has a PID namespace of its own, but the trace contains the thread ids of the machine")
                 .to_owned()
@@ -188,7 +189,9 @@ fn remedy(obstacle: &Obstacle) -> (&'static str, Option<String>) {
         Obstacle::NoFile(path) if path.ends_with("/msr") => {
             (tr!("load its module:"), Some("sudo modprobe msr".to_owned()))
         }
-        Obstacle::NoFile(_) => (tr!("a container needs the device; otherwise the kernel was built without it"), None),
+        Obstacle::NoFile(_) => {
+            (tr!("in a container, pass the device to it; elsewhere, the kernel was built without this device"), None)
+        }
         Obstacle::NoProgram { package, .. } => (tr!("install it:"), Some(format!("sudo apt install {package}"))),
         Obstacle::NoDisplay => (tr!("run it in a session with a display"), None),
         Obstacle::NotGranted(_) => (tr!("see the system's message above"), None),

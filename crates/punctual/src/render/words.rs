@@ -145,13 +145,17 @@ pub fn end(reason: EndReason) -> &'static str {
 }
 
 pub fn ending(report: &Report) -> String {
-    let how = report.end.map_or(tr!("according to the recording, did not finish"), end);
+    let how = report.end.map_or(tr!("did not finish, according to the recording"), end);
     let mut text = tr!("The run {how}.", how);
     if let Some(cut) = &report.cut_off {
         text = format!("{text} {}", incomplete(cut));
     }
     if let Some(error) = &report.write_error {
-        text = tr!("{text} It could not be written completely: {error}.", text, error = error.trim_end_matches('.'));
+        text = tr!(
+            "{text} The recording could not be written completely: {error}.",
+            text,
+            error = error.trim_end_matches('.')
+        );
     }
     text
 }
@@ -212,7 +216,7 @@ pub fn mechanism(mechanism: Mechanism) -> &'static str {
         Mechanism::Nanosleep => tr!("sleeping one period from the current time"),
         Mechanism::Evl => tr!("an out-of-band sleep on EVL until the release"),
         Mechanism::Cobalt => tr!("an out-of-band sleep on Cobalt until the release"),
-        Mechanism::CobaltTimer => tr!("a timer file of Cobalt, waited for out-of-band"),
+        Mechanism::CobaltTimer => tr!("a timer file descriptor of Cobalt, on which the thread waits out-of-band"),
         Mechanism::EvlKernel => tr!("a task in the kernel that EVL's driver latmus wakes"),
         Mechanism::EvlIrq => tr!("the timer handler of EVL's driver latmus"),
         Mechanism::CobaltKernel => tr!("a task in the kernel that Cobalt's driver timerbench wakes"),
@@ -289,7 +293,7 @@ pub fn scenario(report: &Report) -> String {
         warm_up = amount(scenario.warm_up)
     );
     if report.traced_apart() {
-        text.push_str(tr!(", of which the traced part only counts for causes"));
+        text.push_str(tr!(", where traced load phases only serve to find causes"));
     }
     if let Some(us) = scenario.dma_latency_us {
         text = tr!("{text}, with cpu_dma_latency held at {us}{thin}us", text, us, thin = units::THIN);

@@ -85,8 +85,9 @@ fn skipped(program: &Program) -> Option<u64> {
 
 /// The kernel's description of itself.
 pub fn btf() -> Result<Btf, TraceError> {
-    Btf::from_sys_fs()
-        .map_err(|error| refused(&format!("the kernel does not describe itself (CONFIG_DEBUG_INFO_BTF): {error}")))
+    Btf::from_sys_fs().map_err(|error| {
+        refused(&format!("the kernel has no BTF, its description of its own types (CONFIG_DEBUG_INFO_BTF): {error}"))
+    })
 }
 
 /// The number of each CPU's lane, as the programs look it up.

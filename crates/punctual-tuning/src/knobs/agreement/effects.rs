@@ -17,23 +17,24 @@ pub(crate) const KNOBS: &[Knob] = &[
                 case.version()? < FAIR_SERVER_SINCE,
                 "before 6.12, sched_rt_runtime_us = -1 really turns throttling off",
             )?;
-            let missing = CannotBe("this kernel has no limit on real-time work");
+            let missing = CannotBe("this kernel has no throttling of real-time threads");
             let runtime_us = case.number("/proc/sys/kernel/sched_rt_runtime_us", missing)?;
-            Doubt::not_applicable_if(runtime_us != -1, "throttling was not turned off")
+            Doubt::not_applicable_if(runtime_us != -1, "throttling of real-time threads was not turned off")
         },
         check: Check::seen(
             "/sys/kernel/debug/sched/fair_server/cpu<I>/runtime",
             Want::ZERO,
             TellsNothing(
-                "throttling was turned off, but what replaced it is not shown: debugfs not mounted, or locked down",
+                "throttling of real-time threads was turned off, but the fair server, which replaced it, is not shown: \
+                debugfs not mounted, or locked down",
             ),
         ),
         why: "Guides turn throttling off with sched_rt_runtime_us = -1. From 6.12 on this no longer helps ordinary \
             real-time threads: the fair server takes time from them (50 ms of each second by default), and the setting \
             does not turn the fair server off.",
         fix: Fix::prose(
-            "echo 0 > /sys/kernel/debug/sched/fair_server/cpuN/runtime for each of <I>, but only if the real-time \
-            thread sleeps now and then: one that never sleeps would then starve the CPU's kernel threads.",
+            "echo 0 > /sys/kernel/debug/sched/fair_server/cpuN/runtime for N in <I>, but only if the real-time thread \
+            sleeps now and then: one that never sleeps would then starve the CPU's kernel threads.",
         ),
         persist: &[Lasting::write("/sys/kernel/debug/sched/fair_server/cpu<I>/runtime", "0")],
         cost: "A runaway thread locks its CPU up.",
@@ -50,8 +51,8 @@ pub(crate) const KNOBS: &[Knob] = &[
             wait for the next interrupt, so a CPU may still be interrupted whatever the files say. The interrupt \
             counts show what really happens; irq.affinity reports what the files allow.",
         fix: Fix::prose(
-            "Find the device of that number in /proc/interrupts; echo <H> > /proc/irq/N/smp_affinity_list. The real-time \
-            device's own interrupt may stay.",
+            "Find the interrupt's number N and its device in /proc/interrupts; echo <H> > \
+            /proc/irq/N/smp_affinity_list. The real-time device's own interrupt may stay.",
         ),
         persist: &[Lasting::word("irqaffinity=<H>"), Lasting::word("isolcpus=managed_irq,domain,<I apart>")],
         undo: Fix::prose("Write back each list that was there; remove the words."),
@@ -84,13 +85,16 @@ fn irq_counts(case: &Case<'_>) -> Judged {
     case.has_housekeeping()?;
     let missing = TellsNothing("how often interrupts came is not shown");
     let first = case.known(INTERRUPTS, case.interrupts().clone(), missing)?;
-    let later = case.content(INTERRUPTS_LATER, TellsNothing("interrupts were only read once"))?;
+    let later = case.content(INTERRUPTS_LATER, TellsNothing("/proc/interrupts was only read once"))?;
     let cpus = |table: &str| table.lines().next().map(str::to_owned);
     Doubt::unknown_if(
         !first.trim_start().starts_with("CPU"),
         format!("{INTERRUPTS} is not the table that was expected"),
     )?;
-    Doubt::unknown_if(cpus(&first) != cpus(&later), "CPUs went online or offline between the two readings")?;
+    Doubt::unknown_if(
+        cpus(&first) != cpus(&later),
+        "CPUs went online or offline between the two readings of /proc/interrupts",
+    )?;
     let (before, after) = (device_lines(&first), device_lines(&later));
     let before: BTreeMap<&str, &InterruptCounts> = before.iter().map(|line| (line.name.as_str(), line)).collect();
     let admitted = case.delivered_lines().unwrap_or_default();
@@ -126,13 +130,15 @@ fn irq_counts(case: &Case<'_>) -> Judged {
     }
     if !reaching.is_empty() {
         return Doubt::unknown(format!(
-            "none came between the two readings, but interrupts {} may go to these CPUs",
+            "no device interrupt came to the real-time CPUs between the two readings of /proc/interrupts, but \
+            interrupts {} may go to these CPUs",
             reaching.join(", ")
         ));
     }
     Doubt::unknown_if(
         seen < after.len(),
-        "none came between the two readings, but not every interrupt shows where it may go",
+        "no device interrupt came to the real-time CPUs between the two readings of /proc/interrupts, but not every \
+        interrupt shows where it may go",
     )?;
     case.note("/proc/irq/*/effective_affinity_list", format!("none of {seen} interrupts may go to CPUs {}", case.rt()));
     Ok(true)

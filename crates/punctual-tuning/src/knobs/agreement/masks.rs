@@ -21,7 +21,7 @@ pub(crate) const KNOBS: &[Knob] = &[
         why: "The tick stops only while a single task runs on the CPU, and the scheduler moves further tasks onto a \
             CPU that is not isolated. Up to 6.12, nohz_full= alone also kept kernel threads and unbound work away; \
             from 7.x on they stay away from isolated CPUs only.",
-        fix: Fix::prose("Put the same CPUs into an isolated cpuset partition, or isolate them at boot."),
+        fix: Fix::prose("Put the tick-free CPUs into an isolated cpuset partition, or isolate them at boot."),
         persist: &[Lasting::word("isolcpus=managed_irq,domain,<I apart>")],
         undo: Fix::prose("echo member > GROUP/cpuset.cpus.partition; remove the word and boot again."),
         cost: "Tasks must be placed on these CPUs by hand.",
@@ -120,7 +120,7 @@ fn watchdog(case: &Case<'_>) -> Judged {
 
 fn rcu(case: &Case<'_>) -> Judged {
     let apart = set_apart(case)?;
-    let unseen = TellsNothing("which CPUs were named at boot is not shown");
+    let unseen = TellsNothing("the kernel command line, which may name CPUs in rcu_nocbs=, is not shown");
     let line = case.known(CMDLINE, case.machine.cmdline.clone(), unseen)?;
     let Some(named) = line.value("rcu_nocbs").filter(|list| !list.is_empty()) else {
         return Doubt::not_applicable("rcu_nocbs= names no CPUs; the kernel offloads tick-free CPUs anyway");

@@ -21,7 +21,7 @@ const ONE_OWNER: Knob = Knob {
 pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "agree.owners_power",
-        title: "One owner of frequencies and power",
+        title: "Only one program sets frequencies and power",
         check: Check::OneOwner,
         why: "Programs that control power write governors and limits when they start, when the power supply changes \
             or when somebody picks a power profile; which program writes last changes from boot to boot.",
@@ -30,7 +30,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     },
     Knob {
         id: "agree.owners_irq",
-        title: "One owner of interrupt affinities",
+        title: "Only one program sets interrupt affinities",
         check: Check::OneOwner,
         why: "irqbalance rewrites affinities every ten seconds, and the other programs do it when they start: if two \
             of them run, affinities that were right after the boot may be different an hour later.",
@@ -43,7 +43,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     },
     Knob {
         id: "agree.owners_priorities",
-        title: "One owner of thread priorities",
+        title: "Only one program sets thread priorities",
         severity: Weight::of(Medium, Info, Medium),
         check: Check::OneOwner,
         why: "Several programs set the priorities of interrupt threads by the threads' names. If a real-time loop's \
@@ -54,7 +54,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     },
     Knob {
         id: "agree.owners_cmdline",
-        title: "One owner of each word on the command line",
+        title: "Each word on the command line is set in one place only",
         severity: Weight::of(Medium, Medium, Info),
         check: Check::Probe(owners_cmdline),
         why: "If a word is given twice, the kernel takes the last one or refuses the second one, and the names of the \

@@ -41,14 +41,14 @@ pub(crate) const KNOBS: &[Knob] = &[
         id: "agree.systemd_conf",
         title: "systemd runs where its configuration says",
         check: Check::Probe(systemd_conf),
-        why: "CPUAffinity= counts from the start of process 1 on, and cpuset changes were seen to reset it on kernels \
+        why: "CPUAffinity= takes effect when process 1 starts, and cpuset changes were seen to reset it on kernels \
             before 6.2; the CPUs that services inherit may therefore differ from those in the file.",
         fix: Fix::command("systemctl daemon-reexec"),
         persist: &[
             Lasting::word("systemd.cpu_affinity=<H>"),
             Lasting::other("A kernel from 6.2 on, which keeps the affinity when a cpuset changes."),
         ],
-        undo: Fix::prose("Remove CPUAffinity= or the word and boot again."),
+        undo: Fix::prose("Remove CPUAffinity= or the word systemd.cpu_affinity=, and boot again."),
         sources: &[
             "systemd-system.conf(5): CPUAffinity",
             "kernel-command-line(7): systemd.cpu_affinity",
@@ -205,7 +205,8 @@ fn cokernel(case: &Case<'_>) -> Judged {
         SecondKernel::Cobalt(_) => "/sys/module/xenomai/parameters/supported_cpus",
         SecondKernel::Evl(_) => "/sys/devices/virtual/evl/control/cpus",
     };
-    let served = case.known(path, core.cpus().clone(), TellsNothing("the core does not show its CPUs"))?;
+    let served =
+        case.known(path, core.cpus().clone(), TellsNothing("the real-time core does not show which CPUs it uses"))?;
     case.note(format!("CPUs of {path}"), served.to_string());
     let holds_rt = case.rt().is_subset(&served);
     match core {

@@ -26,7 +26,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     },
     Knob {
         id: "agree.unasked",
-        title: "Every isolation in force was asked for",
+        title: "All isolation in force was requested on the command line",
         severity: Weight::all(Info),
         check: Check::Probe(unasked),
         why: "If CPUs are set apart although the command line does not say so, the setting comes from a place where \
@@ -55,7 +55,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     },
     Knob {
         id: "agree.lost",
-        title: "The next boot keeps the words of this one",
+        title: "The next boot keeps every kernel parameter of this one",
         check: Check::Probe(lost),
         why: "A word that was typed into the boot menu, or has been taken out of the boot loader's files since the \
             boot, is gone after the next boot, and an update may boot the machine at night.",
@@ -66,11 +66,11 @@ pub(crate) const KNOBS: &[Knob] = &[
     },
     Knob {
         id: "agree.missing_cpus",
-        title: "CPUs that are asked for exist and are online",
+        title: "CPUs named for this work or on the command line exist and are online",
         check: Check::Probe(missing_cpus),
         why: "A list made for another machine, or with SMT on, names CPUs that are offline or do not exist; work that \
             should run on those CPUs runs elsewhere or not at all.",
-        fix: Fix::prose("echo 1 > /sys/devices/system/cpu/cpuN/online for each that is offline."),
+        fix: Fix::prose("echo 1 > /sys/devices/system/cpu/cpuN/online for each named CPU that is offline."),
         persist: &[Lasting::other("Name CPUs of this machine: see /sys/devices/system/cpu/possible.")],
         blast: Blast::Disturbing,
         sources: &["kernel admin-guide/cputopology.rst", "seapath/ansible#865", "tuned#514"],
@@ -105,7 +105,7 @@ pub(super) fn matters(name: &str) -> bool {
 fn booted<'a>(case: &'a Case<'_>) -> Result<&'a Cmdline, Doubt> {
     match case.cmdline() {
         Some(line) => Ok(line),
-        None => Doubt::unknown("what the kernel was booted with is not known"),
+        None => Doubt::unknown("this boot's kernel command line is not known"),
     }
 }
 
@@ -193,8 +193,7 @@ fn requested(case: &Case<'_>) -> Judged {
             });
             continue;
         }
-        let because = "the kernel has no file that shows what is in force: the kernel was built without this option, \
-            or is too old to show it";
+        let because = "the kernel has no file that shows whether a word of the command line is in force: it was built without the option for that word, or is too old to show it";
         let effective = match case.cpu_list(wish.effect, CannotBe(because)) {
             Ok(effective) => effective,
             // A kernel without this file cannot stop its tick.
@@ -262,7 +261,7 @@ fn configured<'a>(case: &'a Case<'_>) -> Result<Vec<(&'a str, Cmdline)>, Doubt> 
     let places = case.configured();
     if places.is_empty() {
         return Doubt::unknown(format!(
-            "where {} ({}) keeps its words cannot be read from here",
+            "the files in which {} ({}) keeps the words of the command line cannot be read from here",
             loader.what.name(),
             loader.seen
         ));
@@ -312,7 +311,7 @@ fn pending(case: &Case<'_>) -> Judged {
         case.note(place, "read");
     }
     if is_booted {
-        case.note("words about punctuality", format!("{seen} configured, all of them booted"));
+        case.note("words of the command line that affect latency", format!("{seen} configured, all of them booted"));
     }
     Ok(is_booted)
 }
@@ -331,7 +330,11 @@ fn lost(case: &Case<'_>) -> Judged {
     let places: Vec<&str> = lines.iter().map(|(place, _)| *place).collect();
     case.note(
         places.join(", "),
-        if is_kept { "holds every word of this boot" } else { "does not hold every word of this boot" },
+        if is_kept {
+            "holds every word of this boot that affects latency"
+        } else {
+            "does not hold every word of this boot that affects latency"
+        },
     );
     Ok(is_kept)
 }

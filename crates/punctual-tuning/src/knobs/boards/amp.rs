@@ -206,7 +206,8 @@ fn remote(case: &Case<'_>) -> Judged {
     let (mut is_good, mut strange) = (true, None);
     for name in names.iter().take(64) {
         let file = |file: &str| case.peek(&format!("{class}/{name}/{file}")).known().map(|text| text.trim().to_owned());
-        let state = case.text(&format!("{class}/{name}/state"), TellsNothing("the state is not shown"))?;
+        let state =
+            case.text(&format!("{class}/{name}/state"), TellsNothing("the state of a remote processor is not shown"))?;
         let told = [file("name"), file("firmware").map(|of| format!("firmware {of}"))];
         case.note(format!("{class}/{name}"), told.into_iter().flatten().collect::<Vec<_>>().join(", "));
         match state.trim() {
@@ -244,7 +245,7 @@ fn channels(case: &Case<'_>) -> Result<String, Doubt> {
     case.note("/dev", list(&files));
     case.note(format!("{TREE}/reserved-memory"), list(&memory));
     Ok(format!(
-        "rpmsg channels: {}; files of them: {}; shared memory: {}.",
+        "rpmsg channels: {}; their device files: {}; shared memory: {}.",
         list(&devices),
         list(&files),
         list(&memory)

@@ -103,7 +103,7 @@ fn kinds(case: &Case<'_>) -> Result<Vec<(i64, CpuSet)>, Doubt> {
 fn fastest(case: &Case<'_>) -> Judged {
     Doubt::not_applicable_if(
         case.arch() == Some(&Arch::X86),
-        "on x86, agree.kinds and the choice of CPUs report this",
+        "on x86, agree.kinds and the choice of CPUs report which kinds of cores there are",
     )?;
     case.known_rt()?;
     let kinds = kinds(case)?;
@@ -157,7 +157,7 @@ fn chosen(case: &Case<'_>) -> Judged {
     let path = format!("{TREE}/chosen/bootargs");
     let none = CannotBe("the boot loader passed no command line in a device tree");
     let passed = strings(&case.content(&path, none)?);
-    let missing = TellsNothing("what the kernel was booted with is not shown");
+    let missing = TellsNothing("this boot's kernel command line is not shown");
     let booted = case.content(CMDLINE, missing)?;
     let (passed, booted): (Vec<&str>, Vec<&str>) =
         (passed.split_whitespace().collect(), booted.split_whitespace().collect());
@@ -193,11 +193,13 @@ fn moderation(case: &Case<'_>) -> Result<String, Doubt> {
     case.note("xHCI controllers", format!("{} on PCI, {} on the chip", on_pci.len(), on_chip.len()));
     let nodes = told.iter().map(u32::to_string).collect::<Vec<_>>().join(", ");
     let asked = if told.is_empty() {
-        format!("the device tree sets no other interval, so each controller waits up to {DEFAULT_NS} ns")
+        format!(
+            "the device tree sets no interval, so each controller waits up to {DEFAULT_NS} ns, the driver's default"
+        )
     } else {
         format!("the device tree sets {nodes} ns, and controllers without such a setting wait up to {DEFAULT_NS} ns")
     };
-    Ok(format!("The interval in force is a register that no file shows: {asked}."))
+    Ok(format!("The interval in force is in a register that no file shows: {asked}."))
 }
 
 /// Whether this machine has a device tree.

@@ -74,7 +74,7 @@ fn pseudo_nmi(case: &Case<'_>) -> Judged {
         return Ok(true);
     }
     if case.lacks("ARM64_PSEUDO_NMI") {
-        case.note("CONFIG_ARM64_PSEUDO_NMI", "not set, so the word has no effect");
+        case.note("CONFIG_ARM64_PSEUDO_NMI", "not set, so irqchip.gicv3_pseudo_nmi has no effect");
         return Ok(true);
     }
     let log = case.aside(|case| case.peek(LOG));

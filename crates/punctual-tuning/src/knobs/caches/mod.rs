@@ -233,7 +233,7 @@ pub(crate) const KNOBS: &[Knob] = &[
 
 /// Whether cache `index` in the kernel's list serves real-time CPUs only. Unknown if that cache is not of this level.
 fn is_own(case: &Case<'_>, index: u32, level: &str) -> Judged {
-    let unseen = TellsNothing("which CPUs share a cache of that level is not shown");
+    let unseen = TellsNothing("which CPUs share a cache is not shown");
     let folder = format!("/sys/devices/system/cpu/cpu{{cpu}}/cache/index{index}");
     let levels = case.per_cpu(&format!("{folder}/level"), case.rt(), unseen)?;
     if levels.iter().any(|found| found.value != level) {
@@ -286,11 +286,11 @@ fn has_flag(case: &Case<'_>, flag: &str) -> Result<(), Doubt> {
 fn ioalloc(case: &Case<'_>) -> Judged {
     has_flag(case, "cat_l3")?;
     let partitions = Partitions::read(case)?;
-    let none = CannotBe("this kernel or CPU does not place device traffic");
+    let none = CannotBe("this kernel or CPU cannot limit which cache ways devices write to");
     match case.text(&format!("{}/L3/io_alloc", resctrl::INFO), none)?.as_str() {
         "enabled" => {}
         "disabled" => return Ok(false),
-        "not supported" => return Doubt::not_applicable("this CPU does not place device traffic"),
+        "not supported" => return Doubt::not_applicable("this CPU cannot limit which cache ways devices write to"),
         other => return Doubt::unknown(format!("io_alloc says '{other}'")),
     }
     let ways = resctrl::domains(&case.text(&format!("{}/L3/io_alloc_cbm", resctrl::INFO), none)?, 16);
@@ -308,13 +308,19 @@ fn mpam(case: &Case<'_>) -> Judged {
 }
 
 fn is_rk3568(case: &Case<'_>) -> Result<(), Doubt> {
-    Doubt::not_applicable_if(case.arch() == Some(&Arch::X86), "only RK3566 and RK3568 have this boot parameter")?;
-    let none = CannotBe("only RK3566 and RK3568 have this boot parameter, and boards with them have a device tree");
+    Doubt::not_applicable_if(
+        case.arch() == Some(&Arch::X86),
+        "only the boot loader of RK3566 and RK3568 has a parameter that partitions the cache",
+    )?;
+    let none = CannotBe(
+        "only the boot loader of RK3566 and RK3568 has a parameter that partitions the cache; boards with these chips \
+        have a device tree, and this machine has none",
+    );
     let names = case.text("/proc/device-tree/compatible", none)?;
     if names.contains("rk3566") || names.contains("rk3568") {
         return Ok(());
     }
-    Doubt::not_applicable("only RK3566 and RK3568 have this boot parameter")
+    Doubt::not_applicable("only the boot loader of RK3566 and RK3568 has a parameter that partitions the cache")
 }
 
 fn ddio(case: &Case<'_>) -> Result<(), Doubt> {

@@ -110,7 +110,7 @@ impl Case<'_> {
     /// two readings.
     pub(crate) fn rises(&self, wanted: impl Fn(&str, &str) -> bool) -> Result<Vec<InterruptCounts>, Doubt> {
         let look = |path: &str| {
-            let missing = TellsNothing("interrupts were not counted twice");
+            let missing = TellsNothing("/proc/interrupts was not read twice");
             self.content(path, missing).map(|table| rows(&table, &wanted))
         };
         let (before, after) = (look(INTERRUPTS)?, look(INTERRUPTS_LATER)?);
@@ -121,7 +121,10 @@ impl Case<'_> {
         };
         let rises: Vec<InterruptCounts> =
             after.iter().filter_map(rise).filter(|row: &InterruptCounts| !row.counts.is_empty()).collect();
-        Doubt::unknown_if(rises.is_empty(), "the table of interrupts does not show these CPUs")?;
+        Doubt::unknown_if(
+            rises.is_empty(),
+            "/proc/interrupts has no row for the interrupts that this knob counts, or no counts for the real-time CPUs",
+        )?;
         Ok(rises)
     }
 }

@@ -117,7 +117,10 @@ impl Case<'_> {
         hidden.extend(table.into_iter().map(|row| row.name).filter(|name| !has_folder(name)));
         Doubt::unknown_if(
             !hidden.is_empty(),
-            format!("/proc/irq does not show all of interrupts {}", hidden.join(", ")),
+            format!(
+                "/proc/irq shows interrupts {} incompletely (no folder, or no effective_affinity_list)",
+                hidden.join(", ")
+            ),
         )
     }
 

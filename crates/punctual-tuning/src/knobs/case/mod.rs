@@ -524,7 +524,9 @@ impl<'a> Case<'a> {
     /// Fails on a machine that is a virtual guest, since its host controls the hardware.
     pub fn not_a_guest(&self) -> Result<(), Doubt> {
         match self.virtualisation().and_then(|v| v.hypervisor.as_ref()) {
-            Some(host) => Doubt::not_applicable(format!("this is a guest of {host}; the host decides this")),
+            Some(host) => {
+                Doubt::not_applicable(format!("this machine is a guest of {host}; the host controls the hardware"))
+            }
             None => Ok(()),
         }
     }
@@ -533,7 +535,7 @@ impl<'a> Case<'a> {
         self.known(
             "/proc/sys/kernel/version",
             self.machine.kernel.flavour.clone(),
-            Missing::TellsNothing("the kind of kernel is not known"),
+            Missing::TellsNothing("which kind of kernel this is (PREEMPT_RT or another) is not known"),
         )
     }
 
@@ -549,8 +551,9 @@ impl<'a> Case<'a> {
     /// What the core of the second kernel does.
     pub fn core_state(&self) -> Result<CoreState, Doubt> {
         let core = self.second_kernel()?;
-        let missing =
-            Missing::TellsNothing("neither files of the core nor the kernel's log tell whether the core runs");
+        let missing = Missing::TellsNothing(
+            "neither the files of the real-time core (Cobalt or EVL) nor the kernel's log tell whether it runs",
+        );
         self.known(core.state_path(), core.state().clone(), missing)
     }
 
@@ -627,7 +630,7 @@ impl<'a> Case<'a> {
     /// The value of a word of the command line: `""` if the word stands there without a value, `None` if it is missing.
     /// Use it only for settings that no file of the kernel shows and that cannot change after boot.
     pub fn word(&self, name: &str) -> Result<Option<String>, Doubt> {
-        let missing = Missing::TellsNothing("what the kernel was booted with is not shown");
+        let missing = Missing::TellsNothing("this boot's kernel command line is not shown");
         let line = self.known(CMDLINE, self.machine.cmdline.clone(), missing)?;
         let value = line.value(name).map(str::to_owned);
         self.note(

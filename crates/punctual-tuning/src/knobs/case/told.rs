@@ -134,7 +134,7 @@ impl Case<'_> {
     pub(crate) fn has_no_device(&self, class: &str, start: &str) -> Judged {
         let folder = format!("/sys/class/{class}");
         let names = if self.holds("/sys/class", "mem", class)? {
-            self.names(&folder, TellsNothing("the devices of this class cannot be seen"))?
+            self.names(&folder, TellsNothing("the devices in a folder of /sys/class cannot be seen"))?
         } else {
             Vec::new()
         };

@@ -5,7 +5,7 @@ use crate::knobs::seen::idle::deep_on_first;
 use punctual_facts::machine::CoreState;
 
 const DEVICE: &str = "/sys/devices/system/clockevents/clockevent{cpu}/current_device";
-const UNSHOWN: Missing = TellsNothing("the event device of a CPU is not shown");
+const UNSHOWN: Missing = TellsNothing("which timer (clock event device) a CPU uses is not shown");
 
 const KNOB: Knob = Knob { cost: "None.", ..Knob::of(Family::Clocks) };
 
@@ -36,7 +36,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     },
     Knob {
         id: "clk.tsc_deadline",
-        title: "Timers set by the TSC",
+        title: "Local timers in TSC deadline mode",
         check: Check::Probe(tsc_deadline),
         why: "In deadline mode the local timer compares with the TSC: it is exact to the cycle and set by one register \
             write. The older mode counts down a slow bus clock, and needs calibration.",
@@ -54,7 +54,7 @@ pub(crate) const KNOBS: &[Knob] = &[
         why: "If the local timer stops in deep sleep, another CPU or the HPET has to wake this CPU, which adds a \
             message between CPUs to every activation.",
         fix: Fix::prose(
-            "Limit the idle states of <I> as pm.idle_state says; in the first state the timer keeps running.",
+            "Limit the idle states of CPUs <I> as pm.idle_state says; in the first idle state the timer keeps running.",
         ),
         persist: &[Lasting::write("/sys/devices/system/cpu/cpu<I>/power/pm_qos_resume_latency_us", "2")],
         cost: "Power.",
@@ -102,14 +102,21 @@ fn tsc_deadline(case: &Case<'_>) -> Judged {
         is_exact &= match device.as_str() {
             "lapic-deadline" => true,
             "lapic" | "hpet" | "pit" => false,
-            other => return Doubt::not_applicable(format!("the timer is {other}, which the host offers instead")),
+            other => {
+                return Doubt::not_applicable(format!(
+                    "the timer is {other}, which the host offers instead of the CPU's own timer"
+                ));
+            }
         };
     }
     Ok(is_exact)
 }
 
 fn arat(case: &Case<'_>) -> Judged {
-    case.only_on(Arch::X86, "only timers of x86 CPUs have a flag for this (arat)")?;
+    case.only_on(
+        Arch::X86,
+        "only x86 CPUs have a flag (arat) that says whether the timer keeps running in deep sleep",
+    )?;
     case.not_a_guest()?;
     if case.cpu_flag("arat")? {
         return Ok(true);

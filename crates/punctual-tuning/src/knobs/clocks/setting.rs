@@ -9,7 +9,7 @@ const KNOB: Knob = Knob { confidence: Confidence::Low, ..Knob::of(Family::Clocks
 pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "clk.ntp",
-        title: "Time is slewed, never set",
+        title: "The system time is slewed, never set",
         check: Check::Probe(ntp),
         why: "When a daemon sets the time instead of slewing it, timers on CLOCK_REALTIME expire early or late by the \
             whole step, and log lines from before and after the step cannot be compared. CLOCK_MONOTONIC is not \

@@ -51,7 +51,7 @@ pub(crate) const KNOBS: &[Knob] = &[
         id: "clk.tsc_check",
         title: "TSC keeps its pace and does not stop",
         check: Check::Probe(tsc),
-        why: "A TSC that changes its pace with the CPU's frequency, or stops when it sleeps, is sooner or later \
+        why: "A TSC that changes its pace with the CPU's frequency, or stops when the CPU sleeps, is sooner or later \
             replaced by the kernel with a clock that is slow to read.",
         fix: Fix::prose("None by software; in a guest the host can pass the flags on (invtsc)."),
         persist: &[Lasting::other("Another CPU, or invtsc in the host's definition of the guest.")],
@@ -119,7 +119,7 @@ const FAST: &[&str] = &["tsc", "arch_sys_counter", "kvm-clock", "hyperv_clocksou
 const SLOW: &[&str] = &["tsc-early", "hpet", "acpi_pm", "jiffies", "refined-jiffies", "pit", "hyperv_clocksource_msr"];
 
 /// The reason why another knob about a slow clock source does not apply: `clk.source` reports it already.
-const TOLD_BY_SOURCE: &str = "this clock source is slow however it is read; see clk.source";
+const TOLD_BY_SOURCE: &str = "the clock source in use is slow however it is read; see clk.source";
 
 fn vdso(case: &Case<'_>) -> Judged {
     let name = case.text(CLOCKSOURCE, UNSHOWN)?;
@@ -192,7 +192,7 @@ fn watchdog(case: &Case<'_>) -> Judged {
         // CPUs of one package have the same package number, so the number of groups is the number of packages.
         ("packages", case.per_cpu(path, &online, TellsNothing("which package a CPU is in is not shown"))?.len())
     };
-    case.note(what, format!("{packages}; a TSC is trusted up to {trusted}"));
+    case.note(what, format!("{packages}; the kernel trusts a TSC in machines with up to {trusted}"));
     Ok(is_adjusted && packages <= trusted)
 }
 
@@ -210,7 +210,7 @@ fn hpet(case: &Case<'_>) -> Judged {
 }
 
 fn arm_erratum(case: &Case<'_>) -> Judged {
-    case.only_on(Arch::Arm64, "these errata are of ARM timers")?;
+    case.only_on(Arch::Arm64, "only ARM timers have the errata that this knob looks for")?;
     let folder = "/proc/device-tree/timer";
     let none = TellsNothing("the timer is not described by a device tree here");
     let properties = case.names(folder, none)?;

@@ -20,8 +20,8 @@ pub(crate) const KNOBS: &[Knob] = &[
         severity: Weight::of(Medium, Medium, Info),
         check: Check::Firmware("Package C State Limit = C0/C1, usually under Advanced, CPU power management"),
         why: "When all cores of a package sleep, the package itself enters a deeper state: the last-level cache is \
-            flushed and memory is in self-refresh. The first core that wakes waits until this is undone. A limit on \
-            single cores prevents it only while one of these cores is awake.",
+            flushed and memory is in self-refresh. The first core that wakes waits until this is undone. A core that \
+            Linux keeps in C1 or awake keeps its whole package out of such states, as long as that limit is held.",
         cost: "Power while idle.",
         sources: &[
             "kernel 7.3 drivers/idle/intel_idle.c: PKG_CST_CONFIG_CONTROL",
@@ -91,7 +91,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     },
     Knob {
         id: "fw.sagv",
-        title: "Memory and system agent at one clock (SA-GV)",
+        title: "Memory and system agent at a fixed clock frequency (SA-GV)",
         severity: Weight::of(Medium, Medium, Info),
         check: Check::Firmware(
             "SA GV (System Agent Geyserville) = Fixed High or Disabled, usually under Chipset, System Agent, Memory configuration",

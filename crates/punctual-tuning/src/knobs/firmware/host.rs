@@ -179,7 +179,8 @@ fn efi_runtime(case: &Case<'_>) -> Judged {
     Doubt::not_applicable_if(!kinds.iter().any(|kind| kind == "efi"), "the machine was not booted by UEFI")?;
     case.has_housekeeping()?;
     let path = "/sys/devices/virtual/workqueue/efi_runtime/cpumask";
-    let because = "no work queue efi_runtime is shown: the services are off, or this kernel does not show it";
+    let because =
+        "no work queue efi_runtime is shown: the EFI runtime services are off, or this kernel does not show it";
     let own = case.cpu_mask(path, TellsNothing(because))?;
     let unshown = TellsNothing("this kernel does not show where unbound work may run");
     let common = case.cpu_mask("/sys/devices/virtual/workqueue/cpumask", unshown)?;

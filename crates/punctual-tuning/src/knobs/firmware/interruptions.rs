@@ -41,8 +41,8 @@ pub(crate) const KNOBS: &[Knob] = &[
         check: Check::Probe(can_count),
         why: "Without this counter, nothing proves that the firmware caused a late activation.",
         fix: Fix::prose(
-            "None here: either the CPU or the kernel does not offer the counter. The hwlat tracer finds such gaps \
-            without it.",
+            "None here: either the CPU or the kernel does not offer the counter. The hwlat tracer finds the gaps that \
+            these interrupts cause, without a counter.",
         ),
         persist: &[Lasting::other("Another CPU or a newer kernel.")],
         undo: Fix::prose("Nothing to undo."),
@@ -71,9 +71,11 @@ fn count(case: &Case<'_>) -> Judged {
     let is_not_intel = case.cpu_field("vendor_id")? != "GenuineIntel";
     Doubt::unknown_if(
         is_not_intel,
-        "only Intel's CPUs count system management interrupts; the hwlat tracer finds the gaps on any CPU",
+        "only Intel's CPUs count system management interrupts; the hwlat tracer finds the gaps that they cause on any \
+        CPU",
     )?;
-    let missing = TellsNothing("the counter is not shown: load the module msr, and read as root");
+    let missing =
+        TellsNothing("the counter of system management interrupts is not shown: load the module msr, and read as root");
     let text = case.text(COUNT, missing)?;
     let Ok(count) = text.parse::<u64>() else {
         return Doubt::unknown(format!("{COUNT} holds '{text}'"));
@@ -90,7 +92,8 @@ fn count(case: &Case<'_>) -> Judged {
         return Ok(false);
     }
     Doubt::unknown(format!(
-        "{count} since power-on, which may all be from the start: read the counter before and after a measurement"
+        "{count} system management interrupts since power-on, all of which may have come while the machine started: \
+        read the counter before and after a measurement"
     ))
 }
 

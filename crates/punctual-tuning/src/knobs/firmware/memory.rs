@@ -84,7 +84,7 @@ struct Module {
 
 fn modules(case: &Case<'_>) -> Result<Vec<Module>, Doubt> {
     has_setup(case)?;
-    let missing = TellsNothing("the firmware's table of memory modules is not shown; root may read it");
+    let missing = TellsNothing("the firmware's table of memory modules is not shown; root may be able to read it");
     let text = case.content(MODULES, missing)?;
     let mut found = Vec::new();
     for line in text.lines() {
@@ -93,7 +93,9 @@ fn modules(case: &Case<'_>) -> Result<Vec<Module>, Doubt> {
         let (Some(size_mib), Some(rated_mts), Some(configured_mts)) =
             (number("size_mib"), number("rated_mts"), number("configured_mts"))
         else {
-            return Doubt::unknown(format!("{MODULES} is not understood"));
+            return Doubt::unknown(format!(
+                "{MODULES} (the memory modules, as the firmware describes them) is not understood"
+            ));
         };
         if size_mib > 0 {
             let place = format!("{} {}", word("slot").unwrap_or(""), word("bank").unwrap_or("")).to_lowercase();
@@ -138,7 +140,7 @@ fn channels(case: &Case<'_>) -> Judged {
     let mut channels: Vec<String> = modules.iter().filter_map(|module| channel(&module.place)).collect();
     if channels.len() < modules.len() {
         return Doubt::unknown(format!(
-            "{} modules, and the names of their slots do not tell which channels they are on",
+            "{} memory modules, and the names of their slots do not tell which channels they are on",
             modules.len()
         ));
     }
@@ -150,7 +152,7 @@ fn channels(case: &Case<'_>) -> Judged {
 fn speed(case: &Case<'_>) -> Judged {
     let modules = modules(case)?;
     let is_untold = modules.iter().any(|module| module.rated_mts == 0 || module.configured_mts == 0);
-    Doubt::unknown_if(is_untold, "the firmware does not tell the speed of every module")?;
+    Doubt::unknown_if(is_untold, "the firmware does not tell the speed of every memory module")?;
     let slow = modules.iter().find(|module| module.configured_mts < module.rated_mts);
     let shown = slow.or(modules.first()).map(|m| format!("{} MT/s, made for {} MT/s", m.configured_mts, m.rated_mts));
     case.note(MODULES, shown.unwrap_or_default());

@@ -11,7 +11,7 @@ use crate::knobs::prelude::*;
 
 /// Not applicable on a machine without a firmware setup menu as x86 machines have it.
 fn has_setup(case: &Case<'_>) -> Result<(), Doubt> {
-    case.only_on(Arch::X86, "ARM boards have no setup menu of the firmware; their boot loader and device tree decide")?;
+    case.only_on(Arch::X86, "only x86 machines have the setup menu that this knob is about; on other boards, the boot loader and the device tree make these settings")?;
     case.not_a_guest()
 }
 

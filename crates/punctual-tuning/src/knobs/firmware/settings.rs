@@ -42,7 +42,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     },
     Knob {
         id: "fw.speedstep",
-        title: "SpeedStep and Speed Shift off, or the clock pinned",
+        title: "SpeedStep and Speed Shift off, or the frequency fixed",
         check: Check::Probe(speedstep),
         why: "If the firmware lets the CPU change its clock and Linux does not fix the clock, the same code takes \
             different times. A clock that Linux fixes is as good as switching this off in the firmware, and quicker to \
@@ -148,8 +148,8 @@ pub(crate) const KNOBS: &[Knob] = &[
             Want::SameAs("gt_max_freq_mhz"),
             CannotBe("no graphics card here shows its clock"),
         ),
-        why: "A graphics clock that rises takes power and heat from the CPUs, and shares last-level \
-            cache and memory with them.",
+        why: "Faster graphics use power and thermal headroom that the CPUs could use, and the last-level cache and \
+            memory bandwidth that they share.",
         fix: Fix::prose("Write gt_RPn_freq_mhz into gt_min_freq_mhz and gt_max_freq_mhz of /sys/class/drm/cardN."),
         persist: &[Lasting::Firmware(
             "Maximum GT frequency, usually under Advanced, Graphics or Power & Performance, GT power management",
@@ -253,21 +253,23 @@ fn turbo(case: &Case<'_>) -> Judged {
 
 fn awake_links(case: &Case<'_>) -> Judged {
     has_setup(case)?;
-    let missing = TellsNothing("the links' registers are not shown; root may read them (lspci -vv: LnkCtl)");
+    let missing = TellsNothing(
+        "the registers of the PCI Express links are not shown; root may be able to read them (lspci -vv: LnkCtl)",
+    );
     let text = case.content(LINKS, missing)?;
     let (mut asked, mut sleepy) = (0_usize, Vec::new());
     for line in text.lines() {
         let mut words = line.split_whitespace();
         let (Some(device), Some(aspm)) = (words.next(), words.next().and_then(|word| word.strip_prefix("aspm=")))
         else {
-            return Doubt::unknown(format!("{LINKS} is not understood"));
+            return Doubt::unknown(format!("{LINKS} (which PCI Express links may sleep) is not understood"));
         };
         asked += 1;
         if aspm != "0" {
             sleepy.push(device);
         }
     }
-    Doubt::unknown_if(asked == 0, "no link of PCI Express could be asked")?;
+    Doubt::unknown_if(asked == 0, "no PCI Express link was found whose registers could be read")?;
     let awake = format!("L0s and L1 are off at all {asked} ends of links");
     case.note(LINKS, if sleepy.is_empty() { awake } else { format!("links that may sleep: {}", sleepy.join(", ")) });
     Ok(sleepy.is_empty())

@@ -13,14 +13,14 @@ const ONE_FREQUENCY: Check =
 pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "pm.governor",
-        title: "Governor performance on the real-time CPUs, or one clock",
+        title: "Governor performance on the real-time CPUs, or a fixed frequency",
         severity: Weight::of(High, Medium, High),
         check: Check::Probe(governor),
         why: "A periodic thread sleeps most of the time, so a governor that looks at load keeps its CPU slow just \
             when it wakes.",
         fix: Fix::prose(
-            "echo performance > /sys/devices/system/cpu/cpuN/cpufreq/scaling_governor for N in <I>, and for CPUs \
-            of the same clock.",
+            "echo performance > /sys/devices/system/cpu/cpuN/cpufreq/scaling_governor for N in <I>, and for the CPUs \
+            that share their clock.",
         ),
         persist: &[
             Lasting::write("/sys/devices/system/cpu/cpu<I>/cpufreq/scaling_governor", "performance"),
@@ -53,7 +53,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     },
     Knob {
         id: "pm.pstate_drv",
-        title: "The kernel controls the CPU's clock",
+        title: "The kernel controls the CPU's frequency",
         check: Check::Probe(driver),
         why: "Without a driver the CPU keeps whatever clock the firmware left, or continues to choose one itself \
             (HWP), and neither governors nor limits have an effect.",
@@ -95,7 +95,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     },
     Knob {
         id: "pm.clock_domain",
-        title: "No other CPU drives the clock of the real-time CPUs",
+        title: "No other CPU determines the frequency of the real-time CPUs",
         severity: Weight::of(Medium, Medium, Info),
         check: Check::Probe(clock_domain),
         why: "CPUs of one clock domain run as fast as the most demanding of them asks: another CPU with another \
@@ -139,8 +139,8 @@ fn driver(case: &Case<'_>) -> Judged {
     let is_autonomous = case.cpu_flag("hwp")?;
     Doubt::unknown_if(
         is_autonomous,
-        "the CPU can choose its clock itself (HWP); if the firmware turned that on, this driver is ignored; MSR 0x770 \
-        shows whether it did",
+        "the CPU can choose its clock itself (HWP); if the firmware turned that on, the frequency driver has no \
+        effect; MSR 0x770 shows whether it did",
     )?;
     Ok(true)
 }

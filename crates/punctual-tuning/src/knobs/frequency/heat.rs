@@ -23,7 +23,7 @@ const KNOB: Knob = Knob {
 pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "pm.thermal",
-        title: "Never throttled for heat since boot",
+        title: "CPU cores never throttled for heat since boot",
         applies: |case| case.not_a_guest(),
         check: Check::seen(
             "/sys/devices/system/cpu/cpu<I>/thermal_throttle/core_throttle_count",
@@ -161,7 +161,7 @@ fn rapl(case: &Case<'_>) -> Judged {
         }
         let limit_uw = case.number(&format!("{zone}/constraint_0_power_limit_uw"), unshown)?;
         let made_for_uw = case.number(&format!("{zone}/constraint_0_max_power_uw"), unshown)?;
-        Doubt::unknown_if(made_for_uw <= 0, "the package does not say what power it is made for")?;
+        Doubt::unknown_if(made_for_uw <= 0, "a CPU package does not tell the power that it is made for")?;
         is_unlimited &= limit_uw >= made_for_uw;
     }
     Ok(is_unlimited)

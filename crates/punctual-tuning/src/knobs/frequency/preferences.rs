@@ -39,7 +39,8 @@ pub(crate) const KNOBS: &[Knob] = &[
             Want::Word { good: &["performance", "0"], bad: &[] },
             CannotBe("the CPU does not choose its clock by a preference here"),
         ),
-        why: "Where the CPU chooses its own clock, this preference decides how fast it speeds up after a sleep.",
+        why: "Where the CPU chooses its own clock, energy_performance_preference decides how fast it speeds up after a \
+            sleep.",
         cost: "Power.",
         sources: &["kernel admin-guide/pm/intel_pstate.rst", "kernel admin-guide/pm/amd-pstate.rst"],
         ..KNOB
@@ -77,8 +78,8 @@ pub(crate) const KNOBS: &[Knob] = &[
                 NO_DRIVER,
             ),
         ]),
-        why: "With this boost, intel_pstate raises a CPU's lowest clock for a moment after a thread has waited for a \
-            device, so the clock moves with the load of other programs. With the governor performance it has no \
+        why: "With hwp_dynamic_boost, intel_pstate raises a CPU's lowest clock for a moment after a thread has waited \
+            for a device, so the clock moves with the load of other programs. With the governor performance it has no \
             effect.",
         cost: "Threads that often wait for devices run more slowly.",
         sources: &["kernel 7.3 drivers/cpufreq/intel_pstate.c: hwp_boost", "kernel admin-guide/pm/intel_pstate.rst"],

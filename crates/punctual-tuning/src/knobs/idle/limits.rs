@@ -8,7 +8,7 @@ const KNOB: Knob = Knob::of(Family::Idle);
 pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "pm.qos_global",
-        title: "The latency limit for all CPUs limits their sleep",
+        title: "The limit in /dev/cpu_dma_latency keeps all CPUs out of deep sleep",
         check: Check::Probe(of_all),
         why: "A program limits sleep by writing to /dev/cpu_dma_latency. Four bytes are taken as a binary number, \
             anything else as hexadecimal text: echo 100 is four bytes, and allows 170 seconds of sleep.",
@@ -25,7 +25,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     },
     Knob {
         id: "pm.qos_percpu",
-        title: "Each real-time CPU has a latency limit",
+        title: "Each real-time CPU has a limit on its wake-up latency from idle",
         check: Check::Probe(of_each),
         why: "The limit is set for each CPU, so that one CPU is easily forgotten. The value 0 means that there is no \
             limit, not that no latency is allowed. The value n/a means that no latency at all is allowed: on x86 the \
@@ -71,7 +71,9 @@ fn of_each(case: &Case<'_>) -> Judged {
         all_help &= match (limit.as_str(), limit.parse::<u64>()) {
             ("n/a", _) => true,
             (_, Ok(limit_us)) => limit_us > 0 && limit_us <= tolerable_us(case),
-            (text, Err(_)) => return Doubt::unknown(format!("'{text}' is not a valid limit")),
+            (text, Err(_)) => {
+                return Doubt::unknown(format!("pm_qos_resume_latency_us holds '{text}', which is no valid limit"));
+            }
         };
     }
     Ok(all_help)

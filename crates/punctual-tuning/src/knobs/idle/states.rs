@@ -43,7 +43,7 @@ pub(crate) const KNOBS: &[Knob] = &[
         why: "The counters of the idle states show what happened, not what was requested: a deep state that was \
             entered, and may be entered again, will at some time delay an activation.",
         fix: Fix::prose(
-            "Limit the sleep of <I> as pm.idle_state says, then check that \
+            "Limit the sleep of CPUs <I> as pm.idle_state says, then check that \
             /sys/devices/system/cpu/cpuN/cpuidle/stateM/usage no longer rises.",
         ),
         persist: &[Lasting::write("/sys/devices/system/cpu/cpu<I>/power/pm_qos_resume_latency_us", "2")],
@@ -120,14 +120,14 @@ fn usage(case: &Case<'_>) -> Judged {
     let deep: Vec<&Sleep> = all.iter().filter(|state| state.latency_us > tolerable_us).collect();
     if deep.is_empty() {
         return Doubt::not_applicable(format!(
-            "the CPUs have no state that takes more than {tolerable_us} us to leave"
+            "the CPUs have no idle state that takes more than {tolerable_us} us to leave"
         ));
     }
     let (mut entries, mut busiest) = (0_u64, String::new());
     for cpu in case.rt().iter() {
         for state in &deep {
             let path = state.folder.replacen(&format!("cpu{first}/"), &format!("cpu{cpu}/"), 1) + "/usage";
-            let unseen = TellsNothing("how often a state was entered is not shown");
+            let unseen = TellsNothing("how often an idle state was entered is not shown");
             let text = case.content(&path, unseen)?;
             let Ok(count) = text.parse::<u64>() else {
                 return Doubt::unknown(format!("{path} holds '{text}'"));
@@ -161,6 +161,6 @@ fn haltpoll(case: &Case<'_>) -> Judged {
         )?;
         return Ok(false);
     }
-    let missing = TellsNothing("the governor's polling time is not shown");
+    let missing = TellsNothing("how long the idle governor haltpoll polls is not shown");
     Ok(case.number("/sys/module/haltpoll/parameters/guest_halt_poll_ns", missing)? > 0)
 }

@@ -43,7 +43,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     },
     Knob {
         id: "irq.requested",
-        title: "No device may move to the real-time CPUs",
+        title: "No device interrupt is allowed to move to the real-time CPUs",
         blast: Blast::Harmless,
         check: Check::Probe(requested),
         why: "An interrupt that is delivered elsewhere today, but may go to a real-time CPU, moves there when a CPU \
@@ -221,8 +221,8 @@ fn unshown(case: &Case<'_>) -> &'static str {
                 CONFIG_GENERIC_IRQ_DEBUGFS"
         }
         _ => {
-            "which interrupts the kernel manages itself is only shown in debugfs: not mounted, locked down, or not \
-                built"
+            "only debugfs shows which interrupts the kernel manages itself, and it is locked down, not mounted or not \
+            built in"
         }
     }
 }
@@ -273,13 +273,19 @@ fn shared(case: &Case<'_>) -> Judged {
 }
 
 fn gic_target(case: &Case<'_>) -> Judged {
-    case.only_on(Arch::Arm64, "only arm64's interrupt controller delivers to the first CPU of many")?;
+    case.only_on(
+        Arch::Arm64,
+        "only arm64's interrupt controller sends an interrupt to the first of the CPUs that it may go to",
+    )?;
     case.has_housekeeping()?;
     let is_single = case.housekeeping().len() == 1;
     Doubt::not_applicable_if(is_single, "one CPU is left to handle devices, and it has to handle all")?;
     let lines = case.delivered_lines()?;
     let busy: Vec<&&InterruptLine> = lines.iter().filter(|line| !line.handlers(case).is_empty()).collect();
-    Doubt::not_applicable_if(busy.len() < 2, "there are too few devices to spread")?;
+    Doubt::not_applicable_if(
+        busy.len() < 2,
+        "fewer than two interrupt lines have a handler, so there is nothing to spread over CPUs",
+    )?;
     let targets: CpuSet = busy.iter().filter_map(|line| line.delivered.as_ref()).flat_map(CpuSet::iter).collect();
     case.note(
         "/proc/irq/*/effective_affinity_list",

@@ -121,9 +121,9 @@ fn partitions(case: &Case<'_>) -> Judged {
     match (found, seen) {
         (true, _) => Ok(is_good),
         (false, MOST_GROUPS) => Doubt::unknown("there are more control groups than were examined"),
-        (false, _) => {
-            Doubt::not_applicable("no control group is a partition; see iso.domain for how these CPUs are isolated")
-        }
+        (false, _) => Doubt::not_applicable(
+            "no control group is a partition; see iso.domain for how the real-time CPUs are isolated",
+        ),
     }
 }
 

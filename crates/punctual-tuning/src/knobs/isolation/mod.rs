@@ -51,8 +51,8 @@ pub(crate) const KNOBS: &[Knob] = &[
             then: &Lasting::word("nohz_full=<I apart>"),
             otherwise: &Lasting::NoWord("nohz_full"),
         }],
-        cost: "With it: slower kernel entry on these CPUs. Without it: 100 to 1000 ticks a second, and up to 6.12 \
-            unbound kernel threads then return to these CPUs (kthr.affinity).",
+        cost: "With nohz_full=: slower kernel entry on these CPUs. Without it: 100 to 1000 ticks a second, and up to \
+            6.12 unbound kernel threads then return to these CPUs (kthr.affinity).",
         sources: &[
             "kernel 7.3 core-api/real-time/kernel-configuration.rst (severity medium)",
             "kernel 7.3 kernel/time/tick-sched.c",

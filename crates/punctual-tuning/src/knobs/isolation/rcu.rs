@@ -25,10 +25,10 @@ pub(crate) const KNOBS: &[Knob] = &[
         id: "rcu.patience",
         title: "RCU waits before it disturbs tick-free CPUs",
         applies: |case| {
-            case.only_for(Kind::Poll, "only work that stays out of the kernel gains from it")?;
+            case.only_for(Kind::Poll, "only real-time work that stays out of the kernel gains from this setting")?;
             let tick_free = case.cpu_list(NOHZ_FULL, CannotBe("this kernel cannot stop its tick"))?;
             let is_other = case.rt().intersection(&tick_free).is_empty();
-            Doubt::not_applicable_if(is_other, "these CPUs are not tick-free, see iso.nohz_full")
+            Doubt::not_applicable_if(is_other, "the real-time CPUs are not tick-free, see iso.nohz_full")
         },
         check: Check::seen(
             "/sys/module/rcutree/parameters/nohz_full_patience_delay",
@@ -67,7 +67,7 @@ pub(crate) const KNOBS: &[Knob] = &[
         check: Check::seen(
             "/sys/module/rcutree/parameters/kthread_prio",
             Want::Within(1, 49),
-            CannotBe("this kernel's RCU has no threads to set"),
+            CannotBe("this kernel's RCU has no threads whose priority could be set"),
         ),
         why: "If a spinning real-time thread keeps RCU's own threads from running, grace periods stall and memory runs \
             out. If RCU's threads rank above the threads of interrupts, they delay all other work.",
@@ -80,7 +80,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     },
     Knob {
         id: "rcu.use_softirq",
-        title: "RCU's core runs in the way that suits this kernel",
+        title: "RCU's core runs in the soft interrupt or in threads, whichever suits this kernel",
         check: Check::Probe(use_softirq),
         why: "PREEMPT_RT runs RCU's core in threads with a priority. On other kernels, RCU's core should run in the \
             soft interrupt: as a thread without a real-time priority it starves behind real-time work.",
@@ -96,13 +96,19 @@ fn offloaded(case: &Case<'_>) -> Result<(), Doubt> {
     if isolation::rcu_nocbs(case)? {
         return Ok(());
     }
-    Doubt::not_applicable("these CPUs' callbacks are not moved away, see iso.rcu_nocbs")
+    Doubt::not_applicable("the RCU callbacks of the real-time CPUs are not moved to other CPUs, see iso.rcu_nocbs")
 }
 
 fn nocb_poll(case: &Case<'_>) -> Judged {
-    Doubt::not_applicable_if(!case.is(Kind::Poll), "only work that stays out of the kernel gains from it")?;
+    Doubt::not_applicable_if(
+        !case.is(Kind::Poll),
+        "only real-time work that stays out of the kernel gains from this setting",
+    )?;
     offloaded(case)?;
-    let log = case.content_or_trouble(LOG, TellsNothing("only the kernel's log shows this, and it was not read"))?;
+    let log = case.content_or_trouble(
+        LOG,
+        TellsNothing("only the kernel's log shows whether RCU's threads poll for callbacks, and it was not read"),
+    )?;
     if log.contains("Poll for callbacks from no-CBs CPUs") {
         case.note(LOG, "Poll for callbacks from no-CBs CPUs");
         return Ok(true);

@@ -69,8 +69,8 @@ pub(crate) const KNOBS: &[Knob] = &[
             the real-time work, and starves when the real-time work is busy.",
         fix: Fix::prose("taskset -acp <H> PID for each of these processes."),
         persist: &[Lasting::other(
-            "Set the CPUs where the process comes from: AllowedCPUs=<H> for system.slice and user.slice, or an \
-            isolated partition.",
+            "Set the CPUs in the unit or slice that starts the process: AllowedCPUs=<H> for system.slice and \
+            user.slice, or an isolated partition.",
         )],
         sources: &["proc_pid_stat(5): processor", "netdata#6741"],
         ..KNOB

@@ -36,7 +36,7 @@ pub(crate) const KNOBS: &[Knob] = &[
         why: "A CPU that stops its tick whenever it is idle has to restart the tick at every wake-up, and a fast \
             periodic loop pays for this in each period.",
         persist: &[Lasting::word("nohz=off")],
-        cost: "Power: idle CPUs wake 100 to 1000 times a second; nohz_full= does not work with it.",
+        cost: "Power: idle CPUs wake 100 to 1000 times a second; nohz_full= does not work together with nohz=off.",
         sources: &[
             "kernel 7.3 core-api/real-time/kernel-configuration.rst (severity medium)",
             "kernel timers/no_hz.rst",
@@ -68,11 +68,11 @@ pub(crate) const KNOBS: &[Knob] = &[
         title: "Tick-free CPUs hardly tick",
         severity: Weight::of(Info, High, Info),
         check: Check::Probe(stopped),
-        why: "nohz_full= only allows the tick to stop: a second runnable task, a POSIX CPU timer or RCU in need keeps \
-            the tick going, and each tick costs microseconds.",
+        why: "nohz_full= only allows the tick to stop: a second runnable task, a POSIX CPU timer or an RCU grace \
+            period that waits for this CPU keeps the tick going, and each tick costs microseconds.",
         fix: Fix::prose(
-            "Leave one runnable thread on each of CPUs <I>, see leftovers and kthr.affinity. In a trace, the events \
-            timer:timer_expire_entry and timer:tick_stop show the cause.",
+            "Leave one runnable thread on each of CPUs <I>, see the knobs leftovers and kthr.affinity. In a trace, the \
+            events timer:timer_expire_entry and timer:tick_stop show the cause.",
         ),
         persist: &[Lasting::word("nohz_full=<I apart>"), Lasting::word("isolcpus=managed_irq,domain,<I apart>")],
         cost: "None beyond that of the isolation.",
@@ -81,13 +81,13 @@ pub(crate) const KNOBS: &[Knob] = &[
     },
     Knob {
         id: "cpu.hotplug_dance",
-        title: "Taking the CPU offline once has moved timers of other work away",
+        title: "Each real-time CPU was taken offline once, which moved timers of other work away",
         applies: |case| case.has_housekeeping().and_then(|()| case.not_a_guest()),
         check: Check::advice(
             "the kernel does not show whose timers are queued on the real-time CPUs. If each of these CPUs is taken \
             offline and online once before the application starts, these timers move to other CPUs",
         ),
-        why: "A timer that was armed on a CPU before the CPU was set apart stays on this CPU, even each time it is \
+        why: "A timer that was armed on a CPU before the CPU was set apart stays on this CPU, however often it is \
             armed again.",
         fix: Fix::prose(
             "For N in <I>: echo 0 > /sys/devices/system/cpu/cpuN/online; echo 1 > /sys/devices/system/cpu/cpuN/online",
@@ -179,14 +179,20 @@ fn is_fast(case: &Case<'_>) -> bool {
 }
 
 fn idle(case: &Case<'_>) -> Judged {
-    Doubt::not_applicable_if(!case.is(Kind::Periodic), "it only matters for loops that sleep and wake often")?;
+    Doubt::not_applicable_if(
+        !case.is(Kind::Periodic),
+        "stopping the tick of idle CPUs only matters for loops that sleep and wake often",
+    )?;
     Doubt::not_applicable_if(
         !case.tick_free()?.is_empty(),
         "nohz_full= is in force and does not work with nohz=off; see iso.nohz_full",
     )?;
     let of_ours = |tick: &Tick| case.rt().contains(tick.cpu).then_some(tick.may_stop?).map(|may| (tick.cpu, may));
     let seen: Vec<(u32, bool)> = timer_list(case)?.iter().filter_map(of_ours).collect();
-    Doubt::unknown_if(seen.is_empty(), format!("{TIMER_LIST} does not say whether these CPUs stop their tick"))?;
+    Doubt::unknown_if(
+        seen.is_empty(),
+        format!("{TIMER_LIST} does not say whether the real-time CPUs stop their tick"),
+    )?;
     let stopping: CpuSet = seen.iter().filter(|(_, may)| *may).map(|(cpu, _)| *cpu).collect();
     let shown = if stopping.is_empty() { "none".to_owned() } else { stopping.to_string() };
     case.note(format!("{TIMER_LIST}: CPUs that stop their tick when idle"), shown);
@@ -215,7 +221,7 @@ fn stopped(case: &Case<'_>) -> Judged {
     let ours = case.rt().intersection(&tick_free);
     Doubt::not_applicable_if(
         ours.is_empty(),
-        "nohz_full= does not name these CPUs, so they keep their tick; see iso.nohz_full",
+        "nohz_full= does not name the real-time CPUs, so they keep their tick; see iso.nohz_full",
     )?;
     // x86 counts its local timer in a row `LOC`, arm64 in the row of the timer's interrupt. Where a second kernel drives the
     // timer, its own wake-ups are counted there, too, and the ticks of Linux have a row of their own.

@@ -54,7 +54,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     },
     Knob {
         id: "wq.named",
-        title: "No named queue reaches the real-time CPUs",
+        title: "No work queue with a CPU mask of its own uses the real-time CPUs",
         severity: Weight::of(Medium, Medium, Info),
         check: Check::Probe(named),
         why: "A work queue with a mask of its own (writeback, calls into EFI firmware, storage) runs its work on the \
@@ -82,10 +82,10 @@ pub(crate) const KNOBS: &[Knob] = &[
             "workqueue",
             "power_efficient",
             Want::YES,
-            TellsNothing("this kernel does not show the switch"),
+            TellsNothing("this kernel does not show its switch power_efficient"),
         ),
-        why: "Some queues run their work on the CPU that requested it, though any CPU would do; this switch lets them \
-            run it elsewhere.",
+        why: "Some queues run their work on the CPU that requested it, though any CPU would do; with \
+            workqueue.power_efficient, any CPU can run it.",
         fix: Fix::NotAtRunTime(""),
         persist: &[Lasting::word("workqueue.power_efficient=1")],
         cost: "That work finds colder caches.",
@@ -103,10 +103,10 @@ pub(crate) const KNOBS: &[Knob] = &[
             "workqueue",
             "default_affinity_scope",
             Want::Word { good: &["cache", "cpu", "smt", "cache_shard"], bad: &["numa", "system"] },
-            CannotBe("this kernel's work queues have no scopes (6.12 has, 6.1 has not)"),
+            CannotBe("this kernel's work queues have no affinity scopes (6.12 has them, 6.1 does not)"),
         ),
-        why: "With a scope as wide as a NUMA node or the machine, work that housekeeping CPUs request also runs on \
-            CPUs next to the real-time CPUs, and replaces data in the cache that they share.",
+        why: "With an affinity scope as wide as a NUMA node or the machine, work that housekeeping CPUs request also \
+            runs on CPUs next to the real-time CPUs, and replaces data in the cache that they share.",
         persist: &[Lasting::NoWord("workqueue.default_affinity_scope")],
         cost: "None: it is the default.",
         confidence: Confidence::Low,
@@ -123,10 +123,11 @@ pub(crate) const KNOBS: &[Knob] = &[
             "workqueue",
             "cpu_intensive_thresh_us",
             Want::Not { bad: 0, write: 10_000 },
-            CannotBe("this kernel has no such threshold (6.12 has, 6.1 has not)"),
+            CannotBe("this kernel has no threshold for long-running kernel work (6.12 has one, 6.1 does not)"),
         ),
-        why: "If a work item runs for longer than the threshold, it no longer holds up other work on its CPU, and the \
-            kernel reports it. Without a threshold, a driver can hold up other work unnoticed.",
+        why: "If a work item runs for longer than the threshold cpu_intensive_thresh_us, it no longer holds up other \
+            work on its CPU, and the kernel reports it. Without a threshold, a driver can hold up other work \
+            unnoticed.",
         persist: &[Lasting::NoWord("workqueue.cpu_intensive_thresh_us")],
         cost: "None: it is the default.",
         confidence: Confidence::Medium,

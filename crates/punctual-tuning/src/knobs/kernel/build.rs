@@ -32,14 +32,14 @@ pub(crate) const KNOBS: &[Knob] = &[
         title: "Kernel able to stop its tick",
         severity: Weight::of(Info, High, Info),
         applies: |case| {
-            case.only_for(Kind::Poll, "the option has no effect until nohz_full= is given; see iso.nohz_full")
+            case.only_for(Kind::Poll, "NO_HZ_FULL has no effect until nohz_full= is given; see iso.nohz_full")
         },
         check: Check::Probe(|case| or_absent(case.text(NOHZ_FULL, CannotBe("")).map(|_| true), false)),
         why: "Work that stays in user space is interrupted 100 to 1000 times a second unless the kernel can do without \
-            its tick; a kernel without this option does not know the word nohz_full=.",
+            its tick; a kernel without NO_HZ_FULL does not know the word nohz_full=.",
         fix: Fix::boot("Boot a kernel with NO_HZ_FULL (those of most distributions have it)."),
         persist: &[Lasting::built_with("NO_HZ_FULL")],
-        cost: "A branch at every entry into the kernel while it is not switched on.",
+        cost: "A branch at every entry into the kernel while nohz_full= is not given.",
         sources: &[
             "kernel 7.3 core-api/real-time/kernel-configuration.rst (severity medium)",
             "Debian kernel configurations 6.1, 6.12, 7.3",
@@ -102,7 +102,8 @@ pub(crate) const KNOBS: &[Knob] = &[
             let offloaders = case.tasks(|task| task.is_kernel && offloaded_cpu(&task.name).is_some());
             if offloaders.is_ok_and(|found| found.is_empty()) {
                 return Doubt::not_applicable(
-                    "callbacks are delayed only on CPUs whose callbacks are offloaded, and there are none here",
+                    "RCU callbacks are delayed only on CPUs whose callbacks are offloaded, and this machine has no \
+                    such CPU",
                 );
             }
             Ok(())
@@ -205,12 +206,12 @@ pub(crate) const KNOBS: &[Knob] = &[
     },
     Knob {
         id: "kconf.migration",
-        title: "Pages stay where they are beside a second kernel",
+        title: "Memory pages are not moved if there is a second kernel",
         severity: Weight::of(Medium, Medium, Info),
         applies: |case| {
             Doubt::not_applicable_if(
                 !case.flavour()?.is_dual(),
-                "without a second kernel it is enough to switch compaction and balancing off at run time",
+                "without a second kernel it is enough to switch compaction and NUMA balancing off at run time",
             )
         },
         check: Check::BuiltWithout(&["MIGRATION", "COMPACTION"]),
@@ -272,7 +273,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     },
     Knob {
         id: "kconf.context_tracking",
-        title: "Entries into the kernel not tracked everywhere",
+        title: "Tracking of entries into the kernel is not forced on all CPUs",
         severity: Weight::all(Medium),
         check: Check::BuiltWithout(&["CONTEXT_TRACKING_USER_FORCE"]),
         why: "If context tracking is forced, every CPU does extra work at every system call and interrupt, although \
@@ -283,7 +284,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     },
     Knob {
         id: "kconf.debug_preempt",
-        title: "Preemption not checked at every step",
+        title: "Preemption not checked at every use of per-CPU data",
         severity: Weight::all(Medium),
         check: Check::BuiltWithout(&["DEBUG_PREEMPT"]),
         why: "DEBUG_PREEMPT checks every use of per-CPU data; the kernel's own help warns of a high overhead.",
@@ -309,7 +310,7 @@ fn preempt(case: &Case<'_>) -> Judged {
 fn tracers(case: &Case<'_>) -> Judged {
     Doubt::not_applicable_if(
         case.flavour()?.is_dual(),
-        "these tracers show what delays threads of Linux, not threads of the core",
+        "the tracers osnoise and timerlat show what delays threads of Linux, not threads of the real-time core",
     )?;
     for folder in ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"] {
         let path = format!("{folder}/available_tracers");
@@ -350,7 +351,7 @@ fn ondemand(case: &Case<'_>) -> Judged {
     case.not_a_guest()?;
     let cpu = case.first_rt()?;
     let path = format!("/sys/devices/system/cpu/cpu{cpu}/cpufreq/scaling_available_governors");
-    let names = case.text(&path, CannotBe("this kernel does not set the frequency of these CPUs"))?;
+    let names = case.text(&path, CannotBe("this kernel does not set the frequency of the real-time CPUs"))?;
     Doubt::unknown_if(names.trim().is_empty(), format!("{path} is empty"))?;
     Ok(!names.split_whitespace().any(|name| name == "ondemand" || name == "conservative"))
 }
@@ -404,7 +405,7 @@ fn slub_partial(case: &Case<'_>) -> Judged {
         }
     }
     case.note(format!("{folder}/*/cpu_partial"), format!("0 in all {seen} caches"));
-    if seen == 0 { Doubt::unknown("no cache shows such a list") } else { Ok(true) }
+    if seen == 0 { Doubt::unknown("no slab cache shows a per-CPU partial list") } else { Ok(true) }
 }
 
 /// The most slab caches whose files are read. Machines have some hundreds.

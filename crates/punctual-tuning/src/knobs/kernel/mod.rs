@@ -106,7 +106,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     },
     Knob {
         id: "kconf.irqsoff_tracer",
-        title: "No tracers that cost even when idle",
+        title: "No tracers that cost time even when they are off",
         severity: Weight::all(High),
         check: Check::BuiltWithout(&["IRQSOFF_TRACER", "PREEMPT_TRACER"]),
         why: "The irqsoff and preemptoff tracers hook every change of the interrupt and preemption state, even \
@@ -201,9 +201,9 @@ fn config(case: &Case<'_>) -> Judged {
         }
         Fact::Garbled(why) => Doubt::unknown(format!("{}: {why}", config.source)),
         Fact::Absent if case.list("/proc/sys").known().is_none() => Doubt::unknown("/proc cannot be seen here"),
-        Fact::Absent if case.machine.kernel.release.known().is_none() => {
-            Doubt::unknown("the kernel's release is not known, and with it the name of the file")
-        }
+        Fact::Absent if case.machine.kernel.release.known().is_none() => Doubt::unknown(
+            "the kernel's release is not known, and so the name of its configuration file is not known either",
+        ),
         Fact::Absent => {
             case.note(format!("/proc/config.gz, {}", config.source), "not there");
             Ok(false)

@@ -110,7 +110,7 @@ fn each_loader(case: &Case<'_>, how: impl Fn(Loader) -> String) -> Option<String
         [one] => Some(how(one.what)),
         several => {
             let each: Vec<String> =
-                several.iter().map(|l| format!("if {} starts it: {}", l.what.name(), how(l.what))).collect();
+                several.iter().map(|l| format!("if {} boots the machine: {}", l.what.name(), how(l.what))).collect();
             Some(each.join("; or, "))
         }
     }

@@ -203,7 +203,9 @@ impl Lasting {
             return match direction {
                 Direction::Undo if matches!(self, Self::Kernel { .. }) => on_host(container, KERNEL_BEFORE),
                 Direction::Do => on_host(container, &what),
-                Direction::Undo => format!("On the host, not in this container ({container}), take back: {what}"),
+                Direction::Undo => {
+                    format!("On the host, not in this container ({container}), undo this change: {what}")
+                }
             };
         }
         match self {

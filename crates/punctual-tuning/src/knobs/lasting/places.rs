@@ -136,7 +136,7 @@ pub(super) fn modprobe(case: &Case<'_>, line: &str, direction: Direction) -> Str
         Some(Initramfs::Dracut) => "dracut --force",
         Some(Initramfs::Mkinitcpio) => "mkinitcpio -P",
         Some(Initramfs::Mkinitfs) => "mkinitfs",
-        None => "rebuild the initramfs where the module is in it",
+        None => "rebuild the initramfs if the module is in it",
     };
     if is_nixos(case) {
         return nixos(&format!("boot.extraModprobeConfig = \"{line}\";"), "boot", direction);

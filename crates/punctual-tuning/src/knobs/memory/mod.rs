@@ -108,7 +108,7 @@ pub(crate) const KNOBS: &[Knob] = &[
         check: Check::sysctl(
             "vm.overcommit_memory",
             Want::Not { bad: 2, write: 0 },
-            TellsNothing("the mode is not shown"),
+            TellsNothing("the mode of memory overcommit is not shown"),
         ),
         why: "Some guides recommend mode 2 to avoid the out-of-memory killer, but before it helps, it breaks thread \
             stacks, locked future mappings and several run-time systems.",
@@ -122,9 +122,13 @@ pub(crate) const KNOBS: &[Knob] = &[
         id: "mem.stat_interval",
         title: "Memory statistics collected rarely",
         excused: probes::counts_isolated,
-        check: Check::sysctl("vm.stat_interval", Want::AtLeast(10), TellsNothing("the interval is not shown")),
-        why: "At this interval, kernel work on each CPU adds the memory statistics of that CPU to those of the \
-            machine.",
+        check: Check::sysctl(
+            "vm.stat_interval",
+            Want::AtLeast(10),
+            TellsNothing("the interval of the memory statistics is not shown"),
+        ),
+        why: "Every vm.stat_interval seconds, kernel work on each CPU adds the memory statistics of that CPU to those \
+            of the machine.",
         cost: "Numbers in /proc/vmstat are updated less often.",
         sources: &["kernel 6.12, 7.3 mm/vmstat.c", "kernel admin-guide/kernel-per-CPU-kthreads.rst"],
         ..KNOB
@@ -195,8 +199,8 @@ pub(crate) const KNOBS: &[Knob] = &[
                 NO_HUGE,
             ),
         ]),
-        why: "With the value always, a page fault in any large mapping waits while the kernel moves other pages until \
-            a huge page is free.",
+        why: "With the value 'always', a page fault in any large mapping waits while the kernel moves other pages \
+            until a huge page is free.",
         persist: &[Lasting::write("/sys/kernel/mm/transparent_hugepage/defrag", "madvise")],
         cost: "Huge pages get rarer.",
         sources: &[
@@ -212,8 +216,8 @@ pub(crate) const KNOBS: &[Knob] = &[
             HUGE_PAGES_OFF,
             Check::seen("/sys/kernel/mm/transparent_hugepage/khugepaged/defrag", Want::ZERO, NO_HUGE),
         ]),
-        why: "khugepaged makes room for huge pages by moving others, and a thread that touches one of them while it is \
-            moved waits.",
+        why: "khugepaged makes room for huge pages by moving ordinary pages, and a thread that touches a page while it \
+            is moved waits.",
         persist: &[Lasting::write("/sys/kernel/mm/transparent_hugepage/khugepaged/defrag", "0")],
         cost: "Huge pages get rarer.",
         sources: &["kernel admin-guide/mm/transhuge.rst: khugepaged"],
@@ -242,10 +246,10 @@ pub(crate) const KNOBS: &[Knob] = &[
         check: Check::file(
             "/sys/kernel/mm/ksm/advisor_mode",
             Want::Choice { good: &["none"], bad: &[] },
-            CannotBe("this kernel's merging has no advisor"),
+            CannotBe("in this kernel, the merging of pages (KSM) has no advisor"),
         ),
         excused: |case| {
-            let none = CannotBe("this kernel's merging has no advisor");
+            let none = CannotBe("in this kernel, the merging of pages (KSM) has no advisor");
             let merges = case.number("/sys/kernel/mm/ksm/run", none)? == 1;
             Doubt::not_applicable_if(!merges, "pages are not merged")
         },
@@ -259,7 +263,10 @@ pub(crate) const KNOBS: &[Knob] = &[
         title: "Memory can still be allocated below the commit limit",
         severity: Weight::all(Medium),
         check: Check::Probe(|case| {
-            if case.number("/proc/sys/vm/overcommit_memory", TellsNothing("the mode is not shown"))? != 2 {
+            if case
+                .number("/proc/sys/vm/overcommit_memory", TellsNothing("the mode of memory overcommit is not shown"))?
+                != 2
+            {
                 return Doubt::not_applicable("the commit limit is in force in overcommit mode 2 only");
             }
             let (limit, used) = (meminfo(case, "CommitLimit")?, meminfo(case, "Committed_AS")?);
@@ -301,7 +308,10 @@ pub(crate) const KNOBS: &[Knob] = &[
         fix: Fix::prose(
             "sysctl vm.min_free_kbytes=N, with N the smaller of 65536 and a hundredth of MemTotal (/proc/meminfo, in kB).",
         ),
-        persist: &[Lasting::other("/etc/sysctl.d: vm.min_free_kbytes = N, with that N for this machine's memory.")],
+        persist: &[Lasting::other(
+            "/etc/sysctl.d: vm.min_free_kbytes = N, with N the smaller of 65536 and a hundredth of this machine's \
+            MemTotal (in kB).",
+        )],
         cost: "The reserved memory; a number too large for the machine makes it run out of memory at once.",
         blast: Blast::Breaking,
         confidence: Confidence::Low,
@@ -357,8 +367,8 @@ pub(crate) const KNOBS: &[Knob] = &[
         id: "mem.zone_reclaim",
         title: "A full memory node does not reclaim at once",
         check: Check::sysctl("vm.zone_reclaim_mode", Want::ZERO, CannotBe("this kernel knows one memory node")),
-        why: "With zone_reclaim_mode set, an allocation on a full node frees pages there first, although another \
-            node has some.",
+        why: "With zone_reclaim_mode set, an allocation on a full node frees pages there first, although another node \
+            has free pages.",
         cost: "Some memory comes from another node.",
         sources: &["kernel admin-guide/sysctl/vm.rst: zone_reclaim_mode"],
         ..KNOB
@@ -428,7 +438,7 @@ pub(crate) const KNOBS: &[Knob] = &[
             Lasting::word("damon_stat.enabled=N"),
         ],
         undo: Fix::prose("Write 'on' and 'Y' back."),
-        cost: "Proactive reclaim.",
+        cost: "No proactive reclaim.",
         confidence: Confidence::Medium,
         sources: &[
             "kernel admin-guide/mm/damon/usage.rst",

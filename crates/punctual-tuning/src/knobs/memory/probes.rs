@@ -38,7 +38,10 @@ pub(super) fn hugetlb(case: &Case<'_>) -> Judged {
         };
         let (total, free, promised) = (number("nr_hugepages")?, number("free_hugepages")?, number("resv_hugepages")?);
         if total > 0 {
-            case.note(format!("{folder}/{size}"), format!("{total} reserved, {free} free, {promised} promised"));
+            case.note(
+                format!("{folder}/{size}"),
+                format!("{total} pages reserved, {free} of them free, {promised} promised to programs"),
+            );
             reserved += 1;
             unused.extend((free == total && promised == 0).then_some(size));
         }
@@ -61,7 +64,7 @@ pub(super) fn keeps_locked(case: &Case<'_>) -> bool {
 const EARLY_BYTES: u64 = 256 << 20;
 
 pub(super) fn dirty(case: &Case<'_>) -> Judged {
-    let unseen = TellsNothing("when writing starts is not shown");
+    let unseen = TellsNothing("the amount of dirty memory at which writing back starts is not shown");
     let unsigned = |path: &str| case.number(path, unseen).map(|number| u64::try_from(number).unwrap_or(0));
     let bytes = unsigned("/proc/sys/vm/dirty_background_bytes")?;
     if bytes > 0 {
@@ -106,7 +109,7 @@ pub(super) fn numa(case: &Case<'_>) -> Judged {
             touched += 1;
         }
     }
-    if touched == 0 { Doubt::unknown("no node names the real-time CPUs") } else { Ok(touched == 1) }
+    if touched == 0 { Doubt::unknown("no memory node lists the real-time CPUs") } else { Ok(touched == 1) }
 }
 
 /// Folders of memory balloon drivers, each with the beginning of the name that an entry for a device has.
@@ -136,7 +139,7 @@ pub(super) fn balloon(case: &Case<'_>) -> Judged {
     }
     let drivers = "/sys/bus/virtio/drivers";
     if case.has_bus("virtio")? {
-        case.names(drivers, TellsNothing("what drives the devices is not shown"))?;
+        case.names(drivers, TellsNothing("the drivers of the virtio devices are not shown"))?;
     }
     case.note("/sys/bus", "no balloon");
     Ok(true)

@@ -68,7 +68,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     },
     Knob {
         id: "net.rfs",
-        title: "Packets do not follow the program",
+        title: "Received packets do not follow the program from CPU to CPU",
         blast: Blast::Harmless,
         check: Check::sysctl(
             "net.core.rps_sock_flow_entries",
@@ -134,7 +134,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     },
     Knob {
         id: "net.queues",
-        title: "No more queues than CPUs for other work",
+        title: "No more network queues than housekeeping CPUs",
         check: Check::Probe(|case| {
             case.has_housekeeping()?;
             let most = case.housekeeping().len() as u64;
@@ -145,7 +145,9 @@ pub(crate) const KNOBS: &[Knob] = &[
         why: "Drivers create a queue with an interrupt of its own for every CPU. If there are more queues than \
             housekeeping CPUs, some queues are served by real-time CPUs; irq.affinity reports whether their interrupts \
             go there.",
-        fix: Fix::prose("ethtool -L DEVICE combined N, with N at most the number of CPUs <H> (the device is reset)."),
+        fix: Fix::prose(
+            "ethtool -L DEVICE combined N, with N at most the number of housekeeping CPUs (<H>); the device is reset.",
+        ),
         persist: &[Lasting::other("A udev rule, for this device only, that runs ethtool -L $name combined N.")],
         cost: "Throughput.",
         sources: &[
@@ -207,7 +209,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     },
     Knob {
         id: "net.ethercat",
-        title: "The EtherCAT master has the device to itself",
+        title: "The EtherCAT master has its network device to itself",
         severity: Weight::of(Medium, Info, Info),
         check: Check::Probe(receiving::ethercat),
         why: "The generic EtherCAT driver sends frames through the whole network stack; a native one (ec_igb, \
@@ -222,7 +224,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     },
     Knob {
         id: "net.tsn",
-        title: "Sending at exact times uses the hardware",
+        title: "The network card itself sends packets at exact times",
         applies: |case| {
             let folder = "/sys/class/ptp";
             let clocks = case.names(folder, CannotBe("no network device here has a clock"))?;

@@ -16,8 +16,8 @@ pub(crate) const KNOBS: &[Knob] = &[
             Want::Word { good: &["on"], bad: &["auto"] },
             CannotBe("no USB device is connected"),
         ),
-        why: "A USB device that was suspended takes some ten milliseconds to come back, and the resume of a port keeps \
-            the host controller busy for its neighbours.",
+        why: "A USB device that was suspended takes some ten milliseconds to come back, and while its port resumes, \
+            devices on other ports of the same host controller may have to wait.",
         fix: Fix::command("echo on > /sys/bus/usb/devices/DEVICE/power/control"),
         persist: &[
             Lasting::word("usbcore.autosuspend=-1"),

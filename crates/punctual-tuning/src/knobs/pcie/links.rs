@@ -63,8 +63,9 @@ pub(crate) const KNOBS: &[Knob] = &[
             Want::Word { good: &["on"], bad: &["auto"] },
             TellsNothing("no network or CAN card shows whether it may sleep"),
         ),
-        why: "A device whose power is managed at run time (auto) may be put to sleep when idle; waking it takes milliseconds \
-            (10 ms for D3hot). Ports are auto by default; they stay awake while what is behind them does.",
+        why: "A device whose power is managed at run time (auto) may be put to sleep when idle; waking it takes \
+            milliseconds (10 ms for D3hot). PCIe ports are set to auto by default; a port stays awake while a device \
+            behind it is awake.",
         fix: Fix::prose("echo on > /sys/bus/pci/devices/DEVICE/power/control for the real-time device."),
         persist: &[
             Lasting::Udev(Rule {

@@ -3,7 +3,7 @@
 use crate::knobs::prelude::*;
 use crate::knobs::seen::isolation::domain;
 
-const NO_DEBUGFS: &str = "the scheduler's debug files are not there: debugfs not mounted, locked down, or not built";
+const NO_DEBUGFS: &str = "the scheduler's debug files are not there: debugfs is not mounted, is forbidden by lockdown, or is not built into the kernel";
 
 const KNOB: Knob = Knob { severity: Weight::of(Medium, High, Info), ..Knob::of(Family::Scheduler) };
 
@@ -14,7 +14,7 @@ pub(crate) const KNOBS: &[Knob] = &[
         check: Check::Probe(domains),
         why: "Within a scheduling domain, the scheduler moves ordinary tasks to whichever CPU looks idle, and the \
             balancing itself runs on these CPUs in soft interrupts.",
-        fix: Fix::prose("Make an isolated cpuset partition of the CPUs, see iso.domain."),
+        fix: Fix::prose("Make the real-time CPUs an isolated cpuset partition, see iso.domain."),
         persist: &[Lasting::word("isolcpus=managed_irq,domain,<I apart>")],
         undo: Fix::prose("echo member > GROUP/cpuset.cpus.partition; remove the word and boot again."),
         cost: "Tasks must be placed on these CPUs by hand.",
@@ -54,7 +54,7 @@ pub(crate) const KNOBS: &[Knob] = &[
         ),
         why: "With a lower value, the schedutil governor runs real-time threads below the highest frequency, and on \
             chips with big and little cores they may land on little ones.",
-        cost: "Power. This value is the default.",
+        cost: "Power. 1024 is the kernel's default.",
         sources: &["kernel admin-guide/sysctl/kernel.rst: sched_util_clamp_min_rt_default"],
         ..KNOB
     },
@@ -66,7 +66,9 @@ pub(crate) const KNOBS: &[Knob] = &[
         why: "Some features for debugging the scheduler print warnings with locks held; RT_RUNTIME_SHARE lets one \
             CPU's real-time threads use up another's share and starve it; TTWU_QUEUE is off on PREEMPT_RT because \
             queued wake-ups run in hard interrupt context.",
-        fix: Fix::prose("echo NO_NAME > /sys/kernel/debug/sched/features for each that is named here."),
+        fix: Fix::prose(
+            "echo NO_NAME > /sys/kernel/debug/sched/features, with NAME each feature that this finding names.",
+        ),
         persist: &[Lasting::other(
             "Nothing to do: the defaults come back at boot. Look for a unit that writes the features.",
         )],
@@ -128,7 +130,7 @@ fn domains(case: &Case<'_>) -> Judged {
     let ours: Vec<(u32, CpuSet)> = all.into_iter().filter(|(cpu, _)| case.rt().contains(*cpu)).collect();
     Doubt::unknown_if(ours.len() != case.rt().len(), format!("{path} does not show all of CPUs {}", case.rt()))?;
     let is_balanced = domain(case) == Ok(false);
-    Doubt::not_applicable_if(is_balanced, "these CPUs are not set apart, as iso.domain reports already")?;
+    Doubt::not_applicable_if(is_balanced, "these CPUs are not isolated, as iso.domain reports already")?;
     let mixed: Vec<String> = ours
         .iter()
         .filter(|(_, span)| !span.is_subset(case.rt()))

@@ -24,7 +24,7 @@ pub(crate) const KNOBS: &[Knob] = &[
             real-time threads (EPERM). With cgroup v2, only the root group can have a budget.",
         fix: Fix::prose(
             "cgroup v1: echo 400000 > GROUP/cpu.rt_runtime_us, from the root down. cgroup v2: echo PID > \
-            /sys/fs/cgroup/cgroup.procs, or echo -cpu > to cgroup.subtree_control of the groups above.",
+            /sys/fs/cgroup/cgroup.procs, or echo -cpu > cgroup.subtree_control in each of the groups above.",
         ),
         persist: &[
             Lasting::word("rt_group_sched=0"),
@@ -32,7 +32,7 @@ pub(crate) const KNOBS: &[Knob] = &[
             Lasting::other("The word is known to 7.3 and not to 6.1 and 6.12."),
         ],
         undo: Fix::prose("Write back the budget that was there; echo PID > GROUP/cgroup.procs of its former group."),
-        cost: "In the root group, no other controller limits the work.",
+        cost: "In the root group, the other controllers (memory, I/O) do not limit the work either.",
         sources: &[
             "kernel admin-guide/cgroup-v2.rst",
             "kernel 7.3 kernel/sched/syscalls.c, core.c",
@@ -96,7 +96,8 @@ pub(crate) const KNOBS: &[Knob] = &[
         why: "stalld gives a starving thread a reservation ahead of FIFO priorities. From 6.12 on, the fair server \
             does the same, and the times of both add up.",
         fix: Fix::prose(
-            "systemctl stop stalld, once no ordinary task starves on CPUs <I> (see leftovers, kthr.affinity).",
+            "systemctl stop stalld, once no ordinary task starves on CPUs <I> (see the knobs leftovers and \
+            kthr.affinity).",
         ),
         cost: "Before 6.12, and where the fair server is off, kernel threads that wait for a spinning real-time thread \
             starve for good.",
@@ -155,8 +156,9 @@ fn round_robin(case: &Case<'_>) -> Judged {
         turns.entry((task.cpu, task.rt_priority)).or_default().push(task);
     }
     let crowded = turns.iter().filter(|(_, tasks)| tasks.len() > 1);
-    let shown: Vec<String> =
-        crowded.map(|((cpu, priority), tasks)| format!("{} at {priority} on CPU {cpu}", names(tasks))).collect();
+    let shown: Vec<String> = crowded
+        .map(|((cpu, priority), tasks)| format!("{} at priority {priority} on CPU {cpu}", names(tasks)))
+        .collect();
     case.none_found(
         format!("SCHED_RR tasks on CPUs {}", case.rt()),
         shown.join("; "),

@@ -9,7 +9,8 @@ use crate::knobs::seen::groups::{counted, has_rt_group};
 
 const KNOB: Knob = Knob::of(Family::Scheduler);
 
-const NO_STATISTICS: Missing = CannotBe("this kernel has no scheduler statistics, and no delay accounting to switch");
+const NO_STATISTICS: Missing =
+    CannotBe("this kernel has neither scheduler statistics nor delay accounting that could be switched off");
 
 pub(crate) const KNOBS: &[Knob] = &[
     Knob {
@@ -47,7 +48,10 @@ pub(crate) const KNOBS: &[Knob] = &[
         check: Check::file(
             "/sys/kernel/debug/sched/fair_server/cpu<I>/runtime",
             Want::ZERO,
-            TellsNothing("the scheduler's debug files are not there: debugfs not mounted, locked down, or not built"),
+            TellsNothing(
+                "the scheduler's debug files are not there: debugfs is not mounted, is forbidden by lockdown, or is \
+                not built into the kernel",
+            ),
         ),
         why: "From 6.12 on, an ordinary task that starves on a CPU is given up to 50 ms of every second there, \
             ahead of any FIFO priority. sched_rt_runtime_us=-1 no longer prevents it.",
@@ -76,7 +80,7 @@ pub(crate) const KNOBS: &[Knob] = &[
         excused: |case| {
             Doubt::not_applicable_if(
                 matches!(counted(case), Ok(Some(_))),
-                "the control group of this shell counts CPU time by itself, so automatic groups do not",
+                "the control group of this shell counts CPU time by itself, so automatic groups have no effect",
             )
         },
         why: "With automatic groups, the nice values of an audio program only matter within its own session.",
@@ -98,7 +102,7 @@ pub(crate) const KNOBS: &[Knob] = &[
         why: "A scheduler loaded at run time places ordinary tasks by its own rules and brings a reservation of \
             its own that goes ahead of FIFO threads.",
         fix: Fix::prose("Stop the program that loaded the scheduler (scx_*)."),
-        cost: "The purpose of that scheduler.",
+        cost: "What that scheduler was loaded for is lost.",
         blast: Blast::Disturbing,
         confidence: Confidence::Medium,
         sources: &["kernel scheduler/sched-ext.rst", "kernel 7.3 kernel/sched/debug.c (ext_server)"],
@@ -122,7 +126,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     },
     Knob {
         id: "sched.stats",
-        title: "No extra book-keeping at every switch",
+        title: "No extra book-keeping at every switch between threads",
         check: Check::All(&[
             Check::sysctl("kernel.sched_schedstats", Want::ZERO, NO_STATISTICS),
             Check::sysctl("kernel.task_delayacct", Want::ZERO, NO_STATISTICS),
@@ -144,8 +148,8 @@ fn rt_runtime(case: &Case<'_>) -> Judged {
     let runtime = case.number("/proc/sys/kernel/sched_rt_runtime_us", missing)?;
     Doubt::not_applicable_if(
         case.version()? >= FAIR_SERVER_SINCE && !has_rt_group(case)?,
-        "from 6.12 the setting only limits what SCHED_DEADLINE may reserve; what stops FIFO threads now is \
-                sched.fair_server",
+        "from 6.12 the setting only limits what SCHED_DEADLINE may reserve; FIFO threads are now stopped by the fair \
+        server, see sched.fair_server",
     )?;
     let period = case.number("/proc/sys/kernel/sched_rt_period_us", missing)?;
     Ok(runtime < 0 || runtime >= period)

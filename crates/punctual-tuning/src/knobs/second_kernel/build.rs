@@ -20,7 +20,7 @@ const EVL_LIST: &str = "libevl 0.49 utils/kconf-checklist.evl";
 pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "dual.clock",
-        title: "The clock is read without leaving the core",
+        title: "Threads read the clock without leaving the real-time core",
         severity: Weight::all(High),
         check: Check::seen(
             punctual_facts::machine::CLOCKSOURCE,
@@ -43,7 +43,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     },
     Knob {
         id: "dual.acpi_idle",
-        title: "No idle driver of ACPI beneath the core",
+        title: "No ACPI idle driver in a kernel with a real-time core",
         check: Check::BuiltWithout(&["ACPI_PROCESSOR_IDLE"]),
         why: "Linux puts an idle CPU to sleep without knowing when the core's next timer expires. The deep states that \
             ACPI offers take up to a millisecond to leave, and in some of them the core's own timer stops.",
@@ -62,7 +62,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     },
     Knob {
         id: "dual.hard_locks",
-        title: "No proving of the core's own locks",
+        title: "The kernel does not check the real-time core's own locks",
         severity: Weight::all(High),
         check: Check::BuiltWithout(&["DEBUG_HARD_LOCKS"]),
         why: "With this option, the lock prover checks each lock that the core takes with interrupts off, so that \
@@ -72,7 +72,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     },
     Knob {
         id: "dual.pipeline_debug",
-        title: "No checks at every change of stage",
+        title: "No checks at every change between the real-time core and Linux",
         check: Check::BuiltWithout(&["DEBUG_IRQ_PIPELINE", "DEBUG_DOVETAIL"]),
         why: "Interrupts and threads change between the core and Linux all the time, and these options verify the \
             state of the CPU at each change.",
@@ -111,8 +111,8 @@ pub(crate) const KNOBS: &[Knob] = &[
         id: "dual.per_cpu_maps",
         title: "No checks of every use of a CPU mask",
         check: Check::BuiltWithout(&["DEBUG_PER_CPU_MAPS"]),
-        why: "Whenever the core wakes a thread, it looks up which CPUs it may use, and this option checks each such \
-            lookup against the number of CPUs.",
+        why: "Whenever the core wakes a thread, it looks up which CPUs the thread may use, and this option checks each \
+            such lookup against the number of CPUs.",
         sources: &[EVL_LIST, "kernel 6.1, 6.12, 7.3 lib/Kconfig.debug: DEBUG_PER_CPU_MAPS"],
         ..KNOB
     },
@@ -141,7 +141,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     },
     Knob {
         id: "dual.vdso",
-        title: "Programs read the clock themselves",
+        title: "Programs read the clock without a system call",
         severity: Weight::all(High),
         applies: |case| {
             on_evl(case)?;

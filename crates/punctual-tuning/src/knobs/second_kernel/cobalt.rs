@@ -35,7 +35,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     },
     Knob {
         id: "cob.library",
-        title: "The Cobalt library fits the core",
+        title: "The Cobalt library fits the real-time core",
         severity: Weight::all(Fatal),
         applies: on_cobalt,
         check: Check::Probe(|case| pair(case, COBALT_VERSION, &cobalt_of(case)?.version)),
@@ -55,7 +55,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     },
     Knob {
         id: "cob.gravity",
-        title: "The core's timers are calibrated",
+        title: "The real-time core's timers are calibrated",
         severity: Weight::of(Medium, Info, Info),
         applies: |case| {
             on_cobalt(case)?;
@@ -83,7 +83,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     },
     Knob {
         id: "cob.heap",
-        title: "The core's memory is not used up",
+        title: "The real-time core's memory is not used up",
         severity: Weight::all(High),
         applies: on_cobalt,
         check: Check::Probe(heaps),
@@ -104,7 +104,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     },
     Knob {
         id: "cob.registry",
-        title: "Room for more named objects in the core",
+        title: "Room for more named objects in the real-time core",
         severity: Weight::all(Medium),
         applies: on_cobalt,
         check: Check::Probe(registry),
@@ -119,7 +119,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     },
     Knob {
         id: "cob.smi",
-        title: "Interrupts of the firmware are handled",
+        title: "Cobalt keeps the firmware from interrupting (SMIs)",
         severity: Weight::of(High, High, Info),
         applies: on_cobalt,
         check: Check::Probe(smi),
@@ -142,7 +142,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     },
     Knob {
         id: "cob.group",
-        title: "The application need not be root to use the core",
+        title: "The application need not be root to use the real-time core",
         applies: on_cobalt,
         check: Check::Probe(group),
         why: "Without a group only root may bind to the core, so the whole application has to run as root only to have \
@@ -156,7 +156,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     },
     Knob {
         id: "cob.switches",
-        title: "No thread of the core goes back to Linux",
+        title: "No thread of the real-time core goes back to Linux",
         severity: Weight::all(High),
         applies: |case| {
             on_cobalt(case)?;
@@ -179,7 +179,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     },
     Knob {
         id: "cob.faults",
-        title: "No faults while the core runs a thread",
+        title: "No faults in threads that the real-time core runs",
         severity: Weight::all(High),
         applies: |case| {
             on_cobalt(case)?;
@@ -196,7 +196,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     },
     Knob {
         id: "cob.watchdog",
-        title: "The core does not end threads that poll",
+        title: "The real-time core does not end threads that poll",
         severity: Weight::of(Info, High, Info),
         applies: on_cobalt,
         check: Check::Probe(|case| watchdog(case, PARAMETERS)),
@@ -204,7 +204,7 @@ pub(crate) const KNOBS: &[Knob] = &[
             pause, which a polling thread does by design.",
         fix: Fix::prose(
             "The watchdog cannot be switched off at run time; a larger number of seconds in \
-            /sys/module/xenomai/parameters/watchdog_timeout lets a thread run longer before it acts.",
+            /sys/module/xenomai/parameters/watchdog_timeout lets a thread run longer before the watchdog acts.",
         ),
         persist: &[Lasting::built_without("XENO_OPT_WATCHDOG")],
         cost: "A runaway thread keeps its CPU until the machine is switched off.",
@@ -216,9 +216,9 @@ pub(crate) const KNOBS: &[Knob] = &[
 
 /// Good while each piece of memory has at least a tenth free.
 fn heaps(case: &Case<'_>) -> Judged {
-    let missing = TellsNothing("the core does not show its memory");
+    let missing = TellsNothing("the core does not show how much of its memory is free");
     let heaps = case.known(COBALT_HEAP, cobalt_of(case)?.heaps.clone(), missing)?;
-    Doubt::unknown_if(heaps.is_empty(), "the core shows no memory of its own")?;
+    Doubt::unknown_if(heaps.is_empty(), "the core's list of its heaps is empty")?;
     let told = |heap: &Heap| format!("{}: {} of {} bytes free", heap.name, heap.free_bytes, heap.total_bytes);
     case.note(COBALT_HEAP, heaps.iter().map(told).collect::<Vec<_>>().join("; "));
     Ok(heaps.iter().all(|heap| heap.free_bytes >= heap.total_bytes / 10))
@@ -243,7 +243,8 @@ fn smi(case: &Case<'_>) -> Judged {
     let is_off = asked == "disabled" || asked == "-1";
     Doubt::not_applicable_if(
         is_off,
-        "xenomai.smi=disabled keeps the core from looking for such chipsets, see fw.smi_count",
+        "xenomai.smi=disabled keeps the core from looking for chipsets that can stop all CPUs for the firmware, see \
+        fw.smi_count",
     )?;
     let log = case.known(LOG, core.messages.clone(), TellsNothing("the kernel's log is not shown"))?;
     for (text, is_good) in [

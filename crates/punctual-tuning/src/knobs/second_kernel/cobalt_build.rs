@@ -21,7 +21,7 @@ const OWN: &str = "Xenomai 3.3 kernel/cobalt/Kconfig";
 pub(crate) const KNOBS: &[Knob] = &[
     Knob {
         id: "cob.cpu_freq",
-        title: "Linux does not change the clock beneath the core",
+        title: "Linux does not change the CPU frequency beneath the real-time core",
         severity: Weight::all(Info),
         check: Check::BuiltWithout(&["CPU_FREQ"]),
         why: "Linux does not see the work of the core, takes the CPU for idle and lowers its frequency; raising it \
@@ -34,7 +34,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     },
     Knob {
         id: "cob.acpi",
-        title: "No processor driver of ACPI beneath the core",
+        title: "No ACPI processor driver in a kernel with a real-time core",
         severity: Weight::all(Info),
         check: Check::BuiltWithout(&["ACPI_PROCESSOR"]),
         why: "ACPI_PROCESSOR adds the firmware's sleep states and its throttling; Linux chooses both by the load that \
@@ -72,7 +72,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     },
     Knob {
         id: "cob.kgdb",
-        title: "No kernel debugger on other than x86",
+        title: "No kernel debugger on architectures other than x86",
         applies: |case| {
             on_cobalt(case)?;
             let is_x86 = case.arch() == Some(&Arch::X86);
@@ -87,7 +87,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     },
     Knob {
         id: "cob.context_tracking",
-        title: "Entries into the kernel not tracked everywhere",
+        title: "Tracking of entries into the kernel is not forced on all CPUs",
         check: Check::BuiltWithout(&["CONTEXT_TRACKING_FORCE"]),
         why: "Forced context tracking assumes that Linux sees every entry into the kernel. The core handles some of \
             them itself, so that the tracking is wrong, RCU reports stalls and latencies grow without bound.",
@@ -115,7 +115,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     },
     Knob {
         id: "cob.debug_context",
-        title: "Cobalt does not check who calls",
+        title: "Cobalt does not check from where it is called",
         check: Check::BuiltWithout(&["XENO_OPT_DEBUG_CONTEXT"]),
         why: "With this option, each service of the core and many of Linux first check whether the core or Linux \
             called them.",
@@ -135,7 +135,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     },
     Knob {
         id: "cob.debug_user",
-        title: "Cobalt does not check the application",
+        title: "Cobalt does not check the application's use of mutexes",
         severity: Weight::all(Info),
         check: Check::BuiltWithout(&["XENO_OPT_DEBUG_USER"]),
         why: "With this option, a thread that waits for a mutex first checks the mutex's owner, and a thread that goes \

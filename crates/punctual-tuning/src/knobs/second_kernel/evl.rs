@@ -29,7 +29,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     },
     Knob {
         id: "evl.library",
-        title: "The EVL library fits the core",
+        title: "The EVL library fits the real-time core",
         severity: Weight::all(Fatal),
         applies: on_evl,
         check: Check::Probe(library),
@@ -50,7 +50,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     },
     Knob {
         id: "evl.device",
-        title: "The core's device files exist",
+        title: "The real-time core's device files exist",
         severity: Weight::all(Fatal),
         applies: |case| {
             on_evl(case)?;
@@ -69,7 +69,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     },
     Knob {
         id: "evl.gravity",
-        title: "The core's timers are calibrated",
+        title: "The real-time core's timers are calibrated",
         severity: Weight::of(Medium, Info, Info),
         applies: |case| {
             on_evl(case)?;
@@ -96,12 +96,12 @@ pub(crate) const KNOBS: &[Knob] = &[
     },
     Knob {
         id: "evl.threads",
-        title: "Room for more threads in the core",
+        title: "Room for more threads in the real-time core",
         severity: Weight::all(Medium),
         applies: on_evl,
         check: Check::Probe(room),
-        why: "The number of threads is fixed when the kernel is built. Once it is reached, no further thread of any \
-            program can attach to the core, and its program fails in the middle of its start.",
+        why: "The largest number of threads is fixed when the kernel is built. Once it is reached, no further thread \
+            can attach to the core, and the program that creates one fails in the middle of its start.",
         fix: Fix::prose(
             "End programs that are no longer needed but still have threads in the core; evl ps lists these threads.",
         ),
@@ -113,7 +113,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     },
     Knob {
         id: "evl.switches",
-        title: "No thread of the core goes back to Linux",
+        title: "No thread of the real-time core goes back to Linux",
         severity: Weight::all(High),
         applies: |case| {
             on_evl(case)?;
@@ -136,7 +136,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     },
     Knob {
         id: "evl.watchdog",
-        title: "The core does not end threads that poll",
+        title: "The real-time core does not end threads that poll",
         severity: Weight::of(Info, High, Info),
         applies: on_evl,
         check: Check::Probe(|case| watchdog(case, PARAMETERS)),
@@ -144,7 +144,7 @@ pub(crate) const KNOBS: &[Knob] = &[
             pause, which a polling thread does by design.",
         fix: Fix::prose(
             "The watchdog cannot be switched off at run time; a larger number of seconds in \
-            /sys/module/evl/parameters/watchdog_timeout lets a thread run longer before it acts.",
+            /sys/module/evl/parameters/watchdog_timeout lets a thread run longer before the watchdog acts.",
         ),
         persist: &[Lasting::built_without("EVL_WATCHDOG")],
         cost: "A runaway thread keeps its CPU until the machine is switched off.",

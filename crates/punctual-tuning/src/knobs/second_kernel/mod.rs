@@ -78,7 +78,8 @@ fn pair(case: &Case<'_>, path: &str, has: &Fact<String>) -> Judged {
     let all = |fit: Fit| fits.iter().all(|one| *one == fit);
     Doubt::unknown_if(
         fits.contains(&Fit::Untold),
-        "the files beside the library do not tell what it needs, or the core does not tell whether it still serves that",
+        "the files beside the library do not tell which revision of the core's interface it needs, or the core does \
+        not tell whether it still serves that revision",
     )?;
     Doubt::unknown_if(
         !all(Fit::Fits) && !all(Fit::Refused),
@@ -115,7 +116,10 @@ fn switches(case: &Case<'_>, path: &str) -> Judged {
     };
     let strays: Vec<String> = threads.iter().filter(|thread| thread.strays()).map(told).collect();
     let most = threads.iter().map(|thread| thread.in_band_switches).max().unwrap_or_default();
-    let none = format!("none of {} threads has more than at its start (at most {most})", threads.len());
+    let none = format!(
+        "none of {} threads leaves the core again and again (at most {most} switches by one thread)",
+        threads.len()
+    );
     case.none_found(format!("switches to Linux, in {path}"), strays.join("; "), none)
 }
 

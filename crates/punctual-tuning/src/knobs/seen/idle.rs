@@ -87,7 +87,10 @@ pub(crate) fn names_on_first(case: &Case<'_>) -> Result<Vec<String>, Doubt> {
     let limit_us = limit_of_cpu_us(case, cpu)?.unwrap_or(u64::MAX);
     let states = enabled_states(case, cpu)?;
     let names: Vec<String> = states.into_iter().filter(|s| s.latency_us <= limit_us).map(|s| s.name).collect();
-    case.note(format!("/sys/devices/system/cpu/cpu{cpu}/cpuidle"), format!("may be entered: {}", names.join(", ")));
+    case.note(
+        format!("/sys/devices/system/cpu/cpu{cpu}/cpuidle"),
+        format!("states that may be entered: {}", names.join(", ")),
+    );
     Ok(names)
 }
 

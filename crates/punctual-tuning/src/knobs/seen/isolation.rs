@@ -59,7 +59,7 @@ fn offloaded_at_boot(case: &Case<'_>) -> Result<CpuSet, Doubt> {
     if case.rt().is_subset(&tick_free) {
         return Ok(tick_free);
     }
-    let unseen = TellsNothing("which CPUs were named at boot is not shown");
+    let unseen = TellsNothing("the kernel command line, which may name CPUs in rcu_nocbs=, is not shown");
     let line = case.known(CMDLINE, case.machine.cmdline.clone(), unseen)?;
     let Some(list) = line.value("rcu_nocbs") else {
         case.note(format!("{CMDLINE} rcu_nocbs"), "not there");

@@ -69,7 +69,11 @@ impl Case<'_> {
             }
         }
         let is_unseen = found <= 1 && self.machine.boot.is_systemd() && !self.sees_enabled_units();
-        Doubt::unknown_if(is_unseen, "which units systemd starts cannot be seen, and some do their work and end")?;
+        Doubt::unknown_if(
+            is_unseen,
+            "which units systemd starts cannot be seen, and units that end once their work is done do not show as \
+            processes",
+        )?;
         if found == 0 {
             let names: Vec<&str> = programs::owners(knob).map(|owner| owner.name).collect();
             self.note("tasks and enabled units", format!("none of {}", names.join(", ")));

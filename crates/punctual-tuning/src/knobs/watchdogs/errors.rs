@@ -129,9 +129,9 @@ pub(crate) const KNOBS: &[Knob] = &[
     },
     Knob {
         id: "ras.soft_offline",
-        title: "Pages are not taken away for corrected errors",
+        title: "Memory pages are not taken offline for corrected errors",
         applies: takes_pages_away,
-        check: Check::sysctl("vm.enable_soft_offline", Want::ZERO, TellsNothing("the switch is not shown")),
+        check: Check::sysctl("vm.enable_soft_offline", Want::ZERO, TellsNothing("vm.enable_soft_offline is not shown")),
         why: "Software or firmware may ask for a page with corrected errors to be moved elsewhere while it is in use, \
             locked or not: the thread that uses it waits for the move, and a huge page may be split for it. From 6.12 \
             on, a switch forbids such moves.",
@@ -144,7 +144,7 @@ pub(crate) const KNOBS: &[Knob] = &[
     },
     Knob {
         id: "ras.ghes",
-        title: "Errors go to the kernel, not first to the firmware",
+        title: "Hardware errors go to the kernel, not first to the firmware",
         check: Check::Probe(ghes),
         why: "Where the firmware asks to hear of errors first (APEI, GHES), each corrected error stops all CPUs in \
             system management mode, or in the secure world of ARM, before the kernel is told of the error.",

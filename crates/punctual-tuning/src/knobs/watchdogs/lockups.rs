@@ -59,7 +59,7 @@ pub(crate) const KNOBS: &[Knob] = &[
         why: "A lock-up of a housekeeping CPU sooner or later stops the real-time work, too, and the detector costs \
             the real-time CPUs nothing if it only watches housekeeping CPUs. This is better than turning it off.",
         persist: &[Lasting::sysctl("kernel.watchdog_cpumask", "<H>")],
-        cost: "A timer every four seconds on each of these CPUs.",
+        cost: "A timer every four seconds on each housekeeping CPU.",
         sources: &["kernel admin-guide/sysctl/kernel.rst: watchdog_cpumask", "kernel 7.3 kernel/watchdog.c"],
         ..KNOB
     },

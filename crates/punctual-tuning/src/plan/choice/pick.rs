@@ -43,8 +43,8 @@ pub(super) fn pick(layout: &Layout, kind: Kind) -> Result<Pick, ChoiceRefusal> {
     reasons.push(how_many(kind, cores.len(), taken.len()));
     if taken.iter().any(|core| core.len() > 1 && core.is_subset(&layout.usable)) {
         reasons.push(
-            "Cores are taken whole, with all their threads: give each loop a thread and leave its siblings without \
-             work, or take them offline."
+            "Cores are taken whole, with all their hardware threads: run each loop on one hardware thread of a core, \
+            and leave its siblings without work or take them offline."
                 .to_owned(),
         );
     }
@@ -115,7 +115,7 @@ fn of_one_node(
         Some((mine, most, _, number)) => {
             reasons.push(format!(
                 "All on memory node {number}, and every node keeps a core for its own housekeeping; if the devices of \
-                 the real-time work hang on another node, name CPUs of that one."
+                the real-time work are attached to another node, choose CPUs of that node."
             ));
             (mine, most)
         }

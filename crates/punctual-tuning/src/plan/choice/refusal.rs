@@ -29,7 +29,8 @@ pub enum ChoiceRefusal {
     OneCpu { cpu: u32 },
     /// All CPUs are threads of one core, so this program chooses none of them unless the user names it.
     #[error(
-        "{} are threads of one core: whichever did real-time work, the others would take half of it away",
+        "{} are threads of one core: if one of them does real-time work, the others take up to half of the core away \
+        from it",
         named(.cpus)
     )]
     OneCore { cpus: CpuSet },
@@ -61,8 +62,8 @@ fn offline(cpus: &CpuSet) -> String {
 fn not_given(cpus: &CpuSet, given: &CpuSet) -> String {
     worded(
         cpus,
-        format!("CPU {cpus} does not belong to this container, which has {given}"),
-        format!("CPUs {cpus} do not belong to this container, which has {given}"),
+        format!("CPU {cpus} does not belong to this container, which has CPUs {given}"),
+        format!("CPUs {cpus} do not belong to this container, which has CPUs {given}"),
     )
 }
 
@@ -80,7 +81,7 @@ impl ChoiceRefusal {
                 format!("Choose among CPUs {given}, or start the container with more CPUs (--cpuset-cpus).")
             }
             Self::NoHousekeeping { .. } => "Leave out at least one, the boot CPU first.".to_owned(),
-            Self::OneCpu { .. } => "None: give real-time threads a priority, and measure.".to_owned(),
+            Self::OneCpu { .. } => "Choose none: give real-time threads a priority instead, and measure.".to_owned(),
             Self::OneCore { cpus } => {
                 format!("Name CPU {} to use it for real-time work anyway.", cpus.iter().last().unwrap_or_default())
             }
@@ -137,7 +138,7 @@ impl Warning {
                 format!("Choose CPU {siblings} too, or take CPU {siblings} offline.")
             }
             Self::SplitCore { cpus, .. } => {
-                format!("Leave {cpus} out; if that is not possible, measure what it costs.")
+                format!("Leave {cpus} out of the chosen CPUs; if that is not possible, measure what it costs.")
             }
             Self::CoresUnknown => "Look up whether the cores of this machine have two threads: if so, choose both \
                 threads of a core or neither."
@@ -147,7 +148,7 @@ impl Warning {
             Self::NodeWithoutHousekeeping { cpus, .. } if cpus.len() == 1 => {
                 "Choose CPUs of a node that has several.".to_owned()
             }
-            Self::NodeWithoutHousekeeping { cpus, .. } => format!("Leave out one of {cpus}."),
+            Self::NodeWithoutHousekeeping { cpus, .. } => format!("Choose one CPU fewer of {cpus}."),
             Self::SeveralNodes { .. } => "Choose CPUs of one node: the one whose devices the work uses.".to_owned(),
             Self::SharedL2 { .. } => {
                 "If the machine has such CPUs, choose CPUs with a second-level cache of their own; some CPUs can \
@@ -155,7 +156,7 @@ impl Warning {
                     .to_owned()
             }
             Self::IsolatedBeside { cpus, .. } => {
-                format!("Choose {cpus} too, or no longer isolate {cpus}.")
+                format!("Add {cpus} to the chosen CPUs, or take {cpus} out of the isolated ones.")
             }
         }
     }
@@ -176,12 +177,12 @@ impl fmt::Display for Warning {
             Self::SplitCore { cpus, siblings, .. } => f.write_str(&worded(
                 cpus,
                 format!(
-                    "CPU {cpus} shares a core with {siblings}, which the choice leaves out: what runs there slows the \
-                     real-time work by up to half"
+                    "CPU {cpus} shares a core with CPU {siblings}, which the choice leaves out: what runs there slows \
+                    the real-time work by up to half"
                 ),
                 format!(
-                    "CPUs {cpus} share cores with {siblings}, which the choice leaves out: what runs there slows the \
-                     real-time work by up to half"
+                    "CPUs {cpus} share cores with CPUs {siblings}, which the choice leaves out: what runs there slows \
+                    the real-time work by up to half"
                 ),
             )),
             Self::CoresUnknown => f.write_str("the machine does not show which CPUs share a core"),
@@ -197,7 +198,7 @@ impl fmt::Display for Warning {
             Self::NodeWithoutHousekeeping { node, cpus } => write!(
                 f,
                 "memory node {node} ({}) keeps no housekeeping CPU: its reclaim and the interrupts of its devices run \
-                 far away or on the chosen CPUs",
+                on CPUs of another node or on the chosen CPUs",
                 named(cpus)
             ),
             Self::SeveralNodes { nodes } => {

@@ -22,7 +22,12 @@ fn notes(partition: &Partition) -> Notes {
         .iter()
         .map(|share| {
             let others = share.others.iter().map(|mask| ways(*mask)).max().unwrap_or(0);
-            format!("L{} {}: {} ways alone, {others} for the rest", share.level, share.domain, ways(share.own))
+            format!(
+                "L{} cache {}: {} ways for the real-time CPUs alone, {others} for the rest",
+                share.level,
+                share.domain,
+                ways(share.own)
+            )
         })
         .collect();
     Notes {

@@ -14,8 +14,7 @@ use punctual_facts::machine::Arch;
 /// supplies. Before kernel 6.12, opening an affinity file for writing succeeds even for these interrupts, and only the
 /// write fails.
 const FIXED: &str = "punctual:/irq/fixed";
-const RISK: &str = "A device that is busy while its interrupt is moved is served by the other CPU from the next \
-    interrupt on; a CPU that gets all interrupts may be too slow for a fast device.";
+const RISK: &str = "A device that is busy while its interrupt is moved is served by the new CPU from the next interrupt on; a CPU that gets all interrupts may be too slow for a fast device.";
 
 /// An interrupt that may be moved, with the CPUs it is to be moved to.
 struct Movable {
@@ -125,7 +124,10 @@ pub(super) fn requested(site: &Site<'_>) -> Found {
 /// Spreads all interrupts over the housekeeping CPUs, one CPU for each interrupt, on machines whose controller delivers
 /// an interrupt to a single CPU.
 pub(super) fn spread(site: &Site<'_>) -> Found {
-    site.case.only_on(Arch::Arm64, "only arm64's interrupt controller delivers to the first CPU of many")?;
+    site.case.only_on(
+        Arch::Arm64,
+        "only arm64's interrupt controller sends an interrupt to the first of the CPUs that it may go to",
+    )?;
     site.moves(|line| line.asked.as_ref() != Some(&line.wanted))
 }
 
@@ -138,7 +140,7 @@ pub(super) fn default(site: &Site<'_>) -> Found {
     Doubt::not_applicable_if(has_no_mask, "this kernel does not show its default mask for interrupts")?;
     let before = before.known().cloned().unwrap_or_else(|| "not known".to_owned());
     let is_so = CpuSet::parse_mask(&before).is_ok_and(|mask| mask == *case.housekeeping());
-    Doubt::not_applicable_if(is_so, "it is so already")?;
+    Doubt::not_applicable_if(is_so, "the value is right already")?;
     let mut draft = Draft::default();
     let mask = case.housekeeping().mask();
     let step = Step::Write { path: path.to_owned(), value: mask.clone(), expected: Expected::same(Reading::CpuMask) };

@@ -68,7 +68,7 @@ pub(super) fn watermark(site: &Site<'_>) -> Found {
     let path = "/proc/sys/vm/min_free_kbytes";
     let now = case.peek(path);
     let is_so = now.known().and_then(|text| text.parse::<u64>().ok()).is_some_and(|kb| kb >= wanted_kb);
-    Doubt::not_applicable_if(is_so, "it is so already")?;
+    Doubt::not_applicable_if(is_so, "the value is right already")?;
     let mut draft = Draft::default();
     let is_unshown = !draft.write(case, "free memory, in kB", path, &wanted_kb.to_string());
     Doubt::not_applicable_if(is_unshown, "this kernel does not show how much it keeps free")?;

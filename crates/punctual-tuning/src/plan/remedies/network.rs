@@ -106,7 +106,7 @@ pub(super) fn threaded(site: &Site<'_>) -> Found {
     }
     Doubt::not_applicable_if(
         draft.is_empty(),
-        "none of the named devices has this switch, or all of them are set so already",
+        "none of the devices named with --device has this switch, or it is on already for all of them",
     )?;
     Ok(draft.remedy(
         "Threads that this change creates have ordinary priority until punctual tune runs a second time.",

@@ -118,8 +118,9 @@ pub(super) fn broken(site: &Site<'_>) -> Found {
         Fact::Known(text) if text.contains("invalid") => by_hand(&format!(
             "{GROUP}/{STATE} reads '{text}': remove the cause, then run punctual revert and punctual tune again"
         )),
-        _ => {
-            by_hand("another program made the partition: its file says what is wrong, and its owner has to correct it")
-        }
+        _ => by_hand(
+            "another program made the partition: the partition's file says what is wrong, and the program that made it \
+            has to correct it",
+        ),
     }
 }

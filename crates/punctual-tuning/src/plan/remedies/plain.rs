@@ -34,7 +34,7 @@ pub(super) fn idle_governor(site: &Site<'_>) -> Found {
 
 pub(super) fn fixup(site: &Site<'_>) -> Found {
     let path = "/sys/module/spurious/parameters/irqfixup";
-    Doubt::not_applicable_if(site.case.peek(path) == Fact::Known("0".to_owned()), "it is so already")?;
+    Doubt::not_applicable_if(site.case.peek(path) == Fact::Known("0".to_owned()), "the value is right already")?;
     let risk = "A machine whose interrupts are routed wrongly stops working.";
     Ok(one(site, "lost interrupts", path, "0", risk)?.reaching(Blast::Breaking))
 }

@@ -95,8 +95,8 @@ pub(super) fn throttling(site: &Site<'_>) -> Found {
     let case = site.case;
     if case.version()? >= FAIR_SERVER_SINCE && !is_grouped(case) {
         return Doubt::not_applicable(
-            "from 6.12 the setting only limits what SCHED_DEADLINE may reserve; what stops FIFO threads now is \
-                sched.fair_server",
+            "from 6.12 the setting only limits what SCHED_DEADLINE may reserve; FIFO threads are now stopped by the \
+            fair server, see sched.fair_server",
         );
     }
     let mut draft = Draft::default();
@@ -113,7 +113,7 @@ pub(super) fn preempt(site: &Site<'_>) -> Found {
     let path = format!("{DEBUG}/preempt");
     if let Fact::Known(modes) = case.peek(&path) {
         if !modes.contains("full") {
-            return Doubt::not_applicable(format!("{path} does not offer full: '{modes}'"));
+            return Doubt::not_applicable(format!("{path} does not offer the mode 'full': '{modes}'"));
         }
     }
     let mut draft = Draft::default();
@@ -134,5 +134,5 @@ pub(super) fn features(site: &Site<'_>) -> Found {
     // No step is planned: the file takes one word at a time but shows all words, so reading it back would not prove a
     // single step.
     let words: Vec<String> = wrong.iter().map(|name| format!("NO_{name}")).collect();
-    by_hand(&format!("as root, one after the other, to {path}: {}", words.join(", ")))
+    by_hand(&format!("as root, write these words one after the other to {path}: {}", words.join(", ")))
 }

@@ -19,7 +19,7 @@ const NAME_CHARS: usize = 64;
 const NO_SETAFFINITY: u64 = 0x0400_0000;
 /// Names of this program's processes. Their threads are not moved, because they end soon.
 const THIS_PROGRAM: [&str; 2] = ["punctual", "punctual-reader"];
-const UNSEEN: &str = "the numbers of threads are not shown here (a captured machine does not tell them)";
+const UNSEEN: &str = "the thread ids are not shown here (a captured machine does not contain them)";
 
 /// The threads, read once for all remedies.
 pub(super) type Threads = OnceCell<Result<Vec<Thread>, Doubt>>;

@@ -17,7 +17,7 @@ pub(super) fn unbound(site: &Site<'_>) -> Found {
     let expected = Expected { or_fewer: true, ..Expected::same(Reading::CpuMask) };
     let mut draft = Draft::default();
     let path = format!("{QUEUES}/cpumask");
-    Doubt::not_applicable_if(is_so(site, &path), "it is so already")?;
+    Doubt::not_applicable_if(is_so(site, &path), "the value is right already")?;
     let is_unshown = !draft.write_as(case, "unbound work", &path, &case.housekeeping().mask(), expected);
     Doubt::not_applicable_if(is_unshown, "this kernel does not show where unbound work may run")?;
     Ok(draft.remedy(STALL, &path))

@@ -256,7 +256,7 @@ fn policy_of(tree: &dyn Tree, task: &TaskName, wanted: SchedPolicy) -> Fact<Obse
     stat(tree, task).and_then(|stat| {
         let number = |field: usize| StatLine::parse(&stat)?.number::<i64>(field);
         let (Some(nice), Some(priority), Some(policy)) = (number(19), number(40), number(41)) else {
-            return Fact::Garbled("its stat is too short".to_owned());
+            return Fact::Garbled("/proc/PID/stat of the thread is too short".to_owned());
         };
         let priority = u32::try_from(priority).unwrap_or_default();
         let now = match policy {

@@ -21,8 +21,8 @@ pub struct Names<'a> {
 
 fn heading(trend: Trend) -> &'static str {
     match trend {
-        Trend::Worse => tr!("Worse on the second"),
-        Trend::Better => tr!("Better on the second"),
+        Trend::Worse => tr!("Worse in the second audit"),
+        Trend::Better => tr!("Better in the second audit"),
         Trend::Otherwise => tr!("Another verdict, neither better nor worse"),
         Trend::SameVerdict => tr!("The same verdict, by other evidence"),
     }

@@ -52,7 +52,7 @@ pub fn list(audit: &Audit<'_>, columns: Option<usize>, all: bool) -> String {
         &mut sheet,
         Tone::Doubt,
         tr!("ADVICE"),
-        tr!("software cannot see these"),
+        tr!("software cannot check these; please check them yourself"),
         of(audit.findings, |state| matches!(state, State::Advice(_))),
     );
     let good = of(audit.findings, |state| *state == State::Good);
@@ -99,7 +99,7 @@ fn unknown(sheet: &mut Sheet, findings: &[Finding]) {
         return;
     }
     let count = reasons.iter().map(|alike| alike.findings.len()).sum();
-    title(sheet, Tone::Doubt, tr!("UNKNOWN"), count, tr!("could not be told"));
+    title(sheet, Tone::Doubt, tr!("UNKNOWN"), count, tr!("could not be determined here"));
     for alike in reasons {
         let (ids, reason) = (alike.ids(), alike.what);
         let Some((first, others)) = ids.split_first() else { continue };

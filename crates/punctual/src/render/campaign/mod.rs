@@ -95,7 +95,7 @@ impl Intended {
                 boots,
             ),
         );
-        sheet.paragraph(2, &tr!("First: {cells}.", cells = self.sequence.join(tr!(", "))));
+        sheet.paragraph(2, &tr!("Order of the first repetition: {cells}.", cells = self.sequence.join(tr!(", "))));
         sheet.finish()
     }
 }

@@ -167,10 +167,13 @@ pub(super) fn away() -> &'static str {
 /// The sentences that say in which order and for how long the cells were measured.
 pub(super) fn told(result: &Result) -> String {
     let boots = result.boots.map_or_else(String::new, |boots| {
-        tr!(" The machine was rebooted {times} for it.", times = units::counted(boots.into(), "time"))
+        tr!(" The machine was rebooted {times} for these measurements.", times = units::counted(boots.into(), "time"))
     });
     let shortened = if result.shortened > 1.0 {
-        tr!(" All durations were divided by {n}, so this only shows that the campaign runs.", n = result.shortened)
+        tr!(
+            " All durations were divided by {n}, so the numbers only show that the campaign can run.",
+            n = result.shortened
+        )
     } else {
         String::new()
     };

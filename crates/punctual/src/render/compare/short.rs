@@ -104,7 +104,7 @@ fn answer(sheet: &mut Sheet, other: &Against, comparison: &Comparison) {
     } else if doubts.is_empty() {
         tr!("Yes: nothing speaks against either recording, and their numbers have the same meaning.").to_owned()
     } else if other.is_doubtful_beside(&comparison.first) {
-        tr!("No: the doubts listed above with the files may have caused or hidden the difference.").to_owned()
+        tr!("No: the disturbances listed above with the files may have caused or hidden the difference.").to_owned()
     } else {
         tr!("Yes, although {doubts}.", doubts = words::although(&doubts))
     };
@@ -137,7 +137,8 @@ fn next(other: &Against) -> (String, Option<String>) {
         Some(Undecided::Moods(_)) => return in_turn(),
         Some(Undecided::FewRuns { .. }) => {
             return (
-                tr!("Measure more runs of both, alternately, and pass all of them to the command.").to_owned(),
+                tr!("Measure more runs of both sides, alternately, and pass all recordings to punctual compare.")
+                    .to_owned(),
                 None,
             );
         }
@@ -158,7 +159,7 @@ fn next(other: &Against) -> (String, Option<String>) {
     match (other.verdict, other.wants) {
         (Compared::NotEnoughData, Some(wants)) => {
             let wants = say::rounded_up(wants);
-            let why = tr!("Measure each of the two for {wants}:", wants = units::duration(wants));
+            let why = tr!("Measure each of the two sides for {wants}:", wants = units::duration(wants));
             (why, Some(format!("punctual measure --duration {}", length(wants))))
         }
         (Compared::NotEnoughData, None) => in_turn(),

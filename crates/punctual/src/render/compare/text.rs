@@ -33,8 +33,9 @@ pub fn text(comparison: &Comparison, html: Option<&Path>, style: Style) -> Strin
 
 pub(super) fn side(sheet: &mut Sheet, label: &str, side: &Side) {
     let started = say::started(&side.origin).map_or_else(String::new, |started| format!(", {started}"));
-    let measured =
-        side.measured.map_or_else(String::new, |length| tr!(", measured {length}", length = units::duration(length)));
+    let measured = side
+        .measured
+        .map_or_else(String::new, |length| tr!(", measured for {length}", length = units::duration(length)));
     let by = match &side.origin {
         Origin::Punctual { .. } => String::new(),
         Origin::Imported { .. } => tr!(", by {origin}", origin = say::program(&side.origin)),

@@ -92,7 +92,7 @@ fn spikes(report: &Report, causes: &Explanation) -> Vec<Value> {
     let latest = 0..causes.spikes.len().min(LATEST_DRAWN);
     let shown = latest.clone().chain(examples.keys().copied().filter(|place| !latest.contains(place)));
     let spike = |place: usize| {
-        let example = examples.get(&place).map(|of| tr!("shows cause {wake_ups}", wake_ups = of.join(", ")));
+        let example = examples.get(&place).map(|of| tr!("example of cause {wake_ups}", wake_ups = of.join(", ")));
         causes.spikes.get(place).map(|spike| drawn(report, spike, example, place < OPEN))
     };
     shown.filter_map(spike).collect()

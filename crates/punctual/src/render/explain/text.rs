@@ -199,7 +199,7 @@ fn spikes(sheet: &mut Sheet, report: &Report, causes: &Explanation, width: usize
         return;
     }
     sheet.heading(tr!("Worst wake-ups that were traced"));
-    let mut table = Table::new(&[">", tr!(">latency"), tr!(">CPU"), tr!(">released at"), tr!("<first cause")]);
+    let mut table = Table::new(&[">", tr!(">latency"), tr!(">CPU"), tr!(">released at"), tr!("<main cause")]);
     let room = width.saturating_sub(42).max(24);
     for (place, spike) in causes.spikes.iter().take(SPIKES_SHOWN).enumerate() {
         let first = spike.primary().map_or_else(|| units::ABSENT.to_owned(), words::blamed);
@@ -221,7 +221,7 @@ fn spikes(sheet: &mut Sheet, report: &Report, causes: &Explanation, width: usize
 
 fn one(sheet: &mut Sheet, report: &Report, number: usize, spike: &Spike) {
     sheet.heading(&tr!(
-        "Wake-up {number} of the worst: CPU {cpu}, released at {release}, latency {latency}",
+        "Wake-up {number} (1 has the largest latency): CPU {cpu}, released at {release}, latency {latency}",
         number,
         cpu = spike.cpu,
         release = words::at(report, spike.release),
@@ -253,7 +253,7 @@ fn one(sheet: &mut Sheet, report: &Report, number: usize, spike: &Spike) {
 
 fn parts(sheet: &mut Sheet, spike: &Spike) {
     if spike.parts.is_empty() {
-        return sheet.paragraph(2, tr!("It was not traced."));
+        return sheet.paragraph(2, tr!("This wake-up was not traced."));
     }
     let mut table = Table::new(&[tr!(">from (us)"), tr!(">for (us)"), tr!("<what")]);
     let mut titled = None;
@@ -271,7 +271,10 @@ fn parts(sheet: &mut Sheet, spike: &Spike) {
     sheet.gap();
     sheet.table(&table);
     if spike.parts.iter().any(|part| !part.certain) {
-        sheet.paragraph(2, tr!("(?): the record of one end is missing, so only the other end is certain."));
+        sheet.paragraph(
+            2,
+            tr!("(?): the record of one end of this part is missing, so only the time of its other end is certain."),
+        );
     }
 }
 

@@ -120,7 +120,7 @@ fn table(asked: &Asked<'_>) -> (&'static str, Table, usize) {
             (tr!("Changes, and the machines on which misses rose or fell"), brought(changes), changes.len())
         }
         Answer::Changed { differences, .. } => {
-            (tr!("What differs from its last good run"), changed(differences), differences.len())
+            (tr!("What differs from the machine's last good run"), changed(differences), differences.len())
         }
         Answer::Percentiles { groups } => {
             (tr!("Latency in us, over the activations that ran"), percentiles(groups), groups.len())
@@ -263,7 +263,7 @@ fn verdict(asked: &Asked<'_>) -> (Tone, String, String) {
                 tr!("SHARED:"),
                 tr!(
                     "{finding}: {having} of the machines that have it are bad, {others} of the other machines \
-                        ({limits} points, 95 % limits for all findings at once).",
+                    (difference {limits} percentage points, 95 % limits for all findings at once).",
                     finding = first.candidate,
                     having = percents(first.bad_with, first.machines_with),
                     others = percents(first.bad_without, first.machines_without),
@@ -322,7 +322,8 @@ fn newest_verdict(asked: &Asked<'_>, fleet: &[FleetNewest], machines: &[Newest])
     let all = fleet.iter().find(|of| of.worse);
     if let Some(of) = all {
         let rest = tr!(
-            "over {machines}, {percentile} of the newest runs is {change} ({low} to {high}).",
+            "over {machines}, {percentile} of the newest runs differs by {change} ({low} to {high}) from that of the \
+            runs before.",
             machines = units::counted(of.machines as u64, "machine"),
             percentile = percentile(of.percentile_ppm),
             change = change(of.ratio),
@@ -368,7 +369,7 @@ fn next(asked: &Asked<'_>) -> Option<(String, String)> {
             ))
         }
         Answer::Newest { machines, .. } if machines.iter().any(|of| of.worse) => {
-            Some((tr!("Ask what brought it:").to_owned(), ask("brought")))
+            Some((tr!("Ask which change made machines worse:").to_owned(), ask("brought")))
         }
         _ => None,
     }

@@ -40,7 +40,7 @@ fn told(totals: &PackedTotals, pack: &Path, style: Style) -> String {
     let mut sheet = Sheet::new(style);
     let notes = [
         (totals.known, tr!("packed already")),
-        (totals.written, tr!("it is being written now: pack again when it is complete")),
+        (totals.written, tr!("still being written: pack again when complete")),
         (totals.halves, tr!("ended early or damaged: packed up to the last good frame, with complete = 0")),
         (totals.clocks, tr!("began before 2020 or in the future: that machine's clock was wrong")),
         (totals.others, tr!("of another kind: left alone")),

@@ -115,12 +115,17 @@ fn facts(thread: &ThreadReport) -> Vec<Value> {
     );
     told.push((tr!("releases"), skipped));
     told.extend(
-        cycles.over_limit.map(|over| (tr!("budget"), tr!("{releases} over it", releases = counted(over, "release")))),
+        cycles
+            .over_limit
+            .map(|over| (tr!("budget"), tr!("{releases} later than the budget", releases = counted(over, "release")))),
     );
     told.extend(cycles.drift.map(|drift| {
         (
             tr!("drift"),
-            tr!("on average, releases are {drift} further apart than their shortest distance", drift = latency(drift)),
+            tr!(
+                "the time between two releases is on average {drift} longer than the shortest such time",
+                drift = latency(drift)
+            ),
         )
     }));
     told.extend(cycles.period_errors.as_ref().map(|errors| (tr!("errors"), words::period_errors(errors))));

@@ -66,11 +66,14 @@ fn notes(found: &MarkReport) -> Vec<String> {
     if let Some(why) = &found.refused {
         notes.push(tr!("{marks} could not be followed: {why}.", marks, why));
     } else if found.places > 0 && found.threads.is_empty() {
-        notes.push(tr!("{marks} in its code, but no thread passed one.", marks));
+        notes.push(tr!("{marks} in the program's code, but no thread passed one.", marks));
     }
     let unpaired: u64 = found.threads.iter().map(|thread| thread.cycles.unpaired).sum();
     if unpaired > 0 {
-        notes.push(tr!("{marks} without its counterpart.", marks = counted(unpaired, "mark")));
+        notes.push(tr!(
+            "{marks} without a partner: a beginning without an end, or an end without a beginning.",
+            marks = counted(unpaired, "mark")
+        ));
     }
     if found.lost > 0 {
         notes.push(tr!(
@@ -80,7 +83,7 @@ fn notes(found: &MarkReport) -> Vec<String> {
     }
     if found.unfollowed_places > 0 {
         let more = counted(found.unfollowed_places, "more mark");
-        notes.push(tr!("{more} in its code, too many to be followed.", more));
+        notes.push(tr!("{more} in the program's code, too many to be followed.", more));
     }
     if !found.unfollowed.is_empty() {
         let threads = counted(found.unfollowed.len() as u64, "thread");

@@ -61,7 +61,7 @@ pub fn dry_run(intent: &Intent<'_>, style: Style) -> String {
     let program = match (&intent.wanted.target, intent.pid) {
         (Target::Command(words), _) => {
             let words: Vec<_> = words.iter().map(|word| word.to_string_lossy()).collect();
-            tr!("Would start {words}", words = words.join(" "))
+            tr!("Would start and observe {words}", words = words.join(" "))
         }
         (_, Some(pid)) => tr!("Would observe process {pid}", pid),
         (_, None) => tr!("Would observe nothing").to_owned(),

@@ -295,9 +295,13 @@ fn the_page_tells_each_thread_and_can_be_looked_at() {
     }
     let page = html(&disturbed(), &again).unwrap();
     let said = page.replace(THIN, " ");
-    for told in
-        ["axis_loop (4712)", "Planner::step+0x1c", "nvme0q3 (irq 131)", "Hand the text to another thread.", "CPUQuota="]
-    {
+    for told in [
+        "axis_loop (4712)",
+        "Planner::step+0x1c",
+        "nvme0q3 (irq 131)",
+        "Let another thread write the output.",
+        "CPUQuota=",
+    ] {
         assert!(said.contains(told), "{told}");
     }
     assert!(page.matches("<figure>").count() >= 3, "late cycles are drawn");

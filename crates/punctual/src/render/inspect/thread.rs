@@ -93,7 +93,12 @@ fn of_cycles(sheet: &mut Sheet, cycles: &ThreadCycles) {
         sheet.entry(2, LABEL, tr!("Due"), &told);
     }
     if let Some(over) = cycles.over_limit {
-        sheet.entry(2, LABEL, tr!("Budget"), &tr!("{releases} over it", releases = counted(over, "release")));
+        sheet.entry(
+            2,
+            LABEL,
+            tr!("Budget"),
+            &tr!("{releases} later than the budget", releases = counted(over, "release")),
+        );
     }
     let times = &cycles.times;
     sheet.entry(2, LABEL, tr!("Cycle"), &tr!("runs {execution}", execution = quantiles(&times.execution)));
@@ -102,7 +107,7 @@ fn of_cycles(sheet: &mut Sheet, cycles: &ThreadCycles) {
         LABEL,
         "",
         &tr!(
-            "response {response}; {overruns} still ran at the next release",
+            "response {response}; cycles still running at the next release: {overruns}",
             response = quantiles(&times.response),
             overruns = count(cycles.overruns)
         ),
@@ -113,7 +118,10 @@ fn of_cycles(sheet: &mut Sheet, cycles: &ThreadCycles) {
             2,
             LABEL,
             tr!("Drift"),
-            &tr!("on average, releases are {drift} further apart than their shortest distance", drift = latency(drift)),
+            &tr!(
+                "the time between two releases is on average {drift} longer than the shortest such time",
+                drift = latency(drift)
+            ),
         );
     }
     if let Some(errors) = &cycles.period_errors {

@@ -23,23 +23,25 @@ const CHILDREN: usize = 2;
 pub fn would_use(engine: Engine) -> &'static str {
     match engine {
         Engine::Bpf => tr!(
-            "It would use a BPF program in the kernel, which only records the threads of the program and ends together \
-            with punctual. The program is not changed."
+            "punctual would use a BPF program in the kernel, which only records the threads of the program and ends \
+            together with punctual. The program is not changed."
         ),
-        Engine::Tracefs => tr!(
-            "It would use the kernel's trace, in instances of its own and only for the threads of the program, and remove \
-         them at the end. The program is not changed."
-        ),
+        Engine::Tracefs => {
+            tr!("punctual would use the kernel's trace, in separate trace instances and only for the threads of the \
+            program, and would remove these instances at the end. The program is not changed.")
+        }
         Engine::Counters => {
-            tr!("It would read counters of the kernel only, which show no cycles. The kernel's trace needs root.")
+            tr!("punctual would only read counters of the kernel, which show no cycles. The kernel's trace needs root.")
         }
     }
 }
 
 pub fn pace(thread: &ThreadReport) -> String {
     let period = thread.cycles.as_ref().and_then(|cycles| cycles.period);
-    let every = period
-        .map_or_else(|| tr!("No regular period,").to_owned(), |period| tr!("Every {period}", period = latency(period)));
+    let every = period.map_or_else(
+        || tr!("Paced without a regular period").to_owned(),
+        |period| tr!("Every {period}", period = latency(period)),
+    );
     match &thread.pace {
         Pace::Sleep { call, absolute, clock } => {
             // The kernel takes the monotonic clock for a length of time, whichever is named.
@@ -51,7 +53,7 @@ pub fn pace(thread: &ThreadReport) -> String {
         }
         Pace::Timerfd { call } => tr!("{every} by a timerfd, waiting in {call}", every, call),
         Pace::PosixTimer { call } => tr!("{every} by the signal of a timer, waiting in {call}", every, call),
-        Pace::TimeOut { call } => tr!("{every} by the time limit of {call}", every, call),
+        Pace::TimeOut { call } => tr!("{every} by the timeout of {call}", every, call),
         Pace::Woken { call, wakes, by } => {
             let all: u64 = by.iter().map(|waker| waker.count).sum();
             let wakers: Vec<String> = by.iter().take(WAKERS).map(|waker| woken_by(waker, all)).collect();
@@ -142,9 +144,11 @@ pub fn finding(finding: &Finding) -> (String, String, Option<String>) {
             own(tr!("take a priority of at most 95")),
             Some(own("CPUSchedulingPriority=80")),
         ),
-        Finding::MemoryNotLocked => {
-            (own(tr!("memory is not locked: it can fault in a cycle")), own("mlockall(MCL_CURRENT | MCL_FUTURE)"), None)
-        }
+        Finding::MemoryNotLocked => (
+            own(tr!("memory is not locked: page faults can occur in a cycle")),
+            own("mlockall(MCL_CURRENT | MCL_FUTURE)"),
+            None,
+        ),
         Finding::TimerSlack(slack) => (
             tr!("the kernel may end sleeps up to {slack} later than asked", slack = latency(*slack)),
             own(tr!("prctl(PR_SET_TIMERSLACK, 1), or a real-time policy")),
@@ -157,11 +161,12 @@ pub fn finding(finding: &Finding) -> (String, String, Option<String>) {
         ),
         Finding::CpuMax(limit) => (
             tr!(
-                "its control group may use {quota} of CPU time every {period}, and is stopped then",
+                "its control group may use {quota} of CPU time every {period}; once this time is used up, its threads \
+                are stopped until the next period",
                 quota = latency(limit.quota),
                 period = latency(limit.period)
             ),
-            own(tr!("nothing, because the limit is set outside of the program")),
+            own(tr!("nothing to change, because the limit is set outside of the program")),
             Some(own("CPUQuota= (empty)")),
         ),
         Finding::UclampMax(max) => (
@@ -180,7 +185,9 @@ pub fn finding(finding: &Finding) -> (String, String, Option<String>) {
         ),
         Finding::Demoted(from) => (
             tr!("it had real-time priority {from} before, and has a lower priority or none now", from),
-            own(tr!("find out what calls sched_setscheduler() for this thread: rtkit and the program itself do")),
+            own(tr!(
+                "find out what calls sched_setscheduler() for this thread, for example rtkit or the program itself"
+            )),
             None,
         ),
         Finding::RelativeSleep | Finding::CorrectedSleep | Finding::RealtimeClock | Finding::PacedByTimeOut => {
@@ -199,7 +206,7 @@ fn of_the_wait(finding: &Finding) -> (&'static str, &'static str) {
             tr!("use CLOCK_MONOTONIC for clock_gettime and clock_nanosleep"),
         ),
         Finding::PacedByTimeOut => (
-            tr!("the time limit of a wait paces it: the duration of each cycle is added to its period"),
+            tr!("the timeout of a wait paces it: the duration of each cycle is added to its period"),
             tr!("wait until an absolute time, or use clock_nanosleep with TIMER_ABSTIME"),
         ),
         Finding::CorrectedSleep => (
@@ -236,7 +243,7 @@ pub fn remedy(intruder: Intruder) -> &'static str {
         Intruder::Sleep => tr!("Remove the second sleep from the cycle, or use it as the wait of the cycle."),
         Intruder::Lock => tr!("Use a mutex with priority inheritance, or none."),
         Intruder::PiLock => tr!("Hold the lock for a shorter time, or use none."),
-        Intruder::Write => tr!("Hand the text to another thread."),
+        Intruder::Write => tr!("Let another thread write the output."),
         Intruder::BlockingCall => tr!("Hand the call to another thread."),
         Intruder::Call => tr!("Check whether each cycle needs the call."),
         Intruder::Signal => tr!("Block signals in this thread."),
@@ -252,7 +259,7 @@ pub fn remedy_of(row: &InTheWay) -> String {
     };
     let has = waker.priority.map(|kernel| format!(" ({})", priority(kernel))).unwrap_or_default();
     tr!(
-        "{name}{has} has a lower priority: raise it, or do not wait for it. {remedy}",
+        "{name}{has} has a lower priority: raise it, or do not wait for that thread. {remedy}",
         name,
         has,
         remedy = remedy(row.intruder)
@@ -370,11 +377,17 @@ fn file_of(code: &Code) -> &str {
 
 pub fn period_errors(errors: &PeriodErrors) -> String {
     let shows = match errors.shows {
-        PeriodErrorsShow::Grid => tr!("each wake-up errs around a fixed grid"),
+        PeriodErrorsShow::Grid => {
+            tr!("errors do not add up: each wake-up deviates from a fixed grid of releases by itself")
+        }
         PeriodErrorsShow::Accumulation => tr!("errors add up: each wake-up shifts all later ones"),
         PeriodErrorsShow::Wandering => tr!("latency changes slowly, over many cycles"),
     };
-    tr!("autocorrelation {rho1}: {shows}", rho1 = format!("{:.2}", errors.rho1), shows)
+    tr!(
+        "autocorrelation of the errors of successive periods {rho1}: {shows}",
+        rho1 = format!("{:.2}", errors.rho1),
+        shows
+    )
 }
 
 pub fn worst(worst: &WorstCycle) -> String {
@@ -416,7 +429,7 @@ pub fn late(causes: &Explanation) -> Option<String> {
 pub fn late_cause(ranked: &Ranked) -> String {
     let why = causes::reasons(ranked, 1).into_iter().next().map(|why| format!(": {why}")).unwrap_or_default();
     tr!(
-        "{share} {cause}, at most {worst}{why}",
+        "{share} {cause}, at most {worst} in one cycle{why}",
         share = portion(ranked.share),
         cause = causes::cause(&ranked.cause),
         worst = latency(ranked.worst),
@@ -429,7 +442,7 @@ pub fn start_up(start_up: &StartUp, engine: Engine) -> String {
         return tr!("Its operations before the first cycle were not seen.").to_owned();
     }
     let before = start_up.length.map_or_else(
-        || tr!("Without a first cycle:").to_owned(),
+        || tr!("Start-up, but no cycle was seen:").to_owned(),
         |length| tr!("Start-up, {length} before the first cycle:", length = latency(length)),
     );
     tr!(
@@ -451,7 +464,7 @@ pub fn seen(inspection: &Inspection) -> String {
         String::new()
     } else {
         tr!(
-            "; {threads} with cycles and no real-time policy not judged",
+            "; not judged: {threads} with cycles but no real-time policy",
             threads = counted(others as u64, "more thread")
         )
     };
@@ -483,7 +496,7 @@ fn seen_in_judged(inspection: &Inspection) -> String {
 
 fn set_up_wrong(inspection: &Inspection) -> String {
     let wrong = paced(inspection).map(|thread| thread.findings.len()).sum::<usize>();
-    tr!("{findings} in how they are set up", findings = counted(wrong as u64, "finding"))
+    tr!("the setup of the threads has {findings}", findings = counted(wrong as u64, "finding"))
 }
 
 fn disturbed(inspection: &Inspection, of: &str) -> String {
@@ -499,7 +512,7 @@ fn disturbed(inspection: &Inspection, of: &str) -> String {
     let often = share_above_zero(row.cycles, row.among)
         .map_or_else(|| of_all(row.cycles, &counted(row.among, "cycle")), |share| tr!("{share} of the cycles", share));
     tr!(
-        "{row}{place} occurs in {often} of {thread}, and in {slow_share} of its slowest",
+        "{row}{place} occurs in {often} of {thread}, and in {slow_share} of its slowest cycles",
         row = intruder(row),
         place,
         often,
@@ -513,9 +526,10 @@ fn over_budget(inspection: &Inspection, of: &str) -> String {
     let over: u64 = paced(inspection).filter_map(|thread| thread.cycles.as_ref()?.over_limit).sum();
     let causes = paced(inspection).filter_map(|thread| thread.causes.as_ref()?.causes.first());
     let most = causes.max_by_key(|ranked| ranked.total);
-    let most =
-        most.map(|ranked| tr!("; most of that by {cause}", cause = causes::cause(&ranked.cause))).unwrap_or_default();
-    tr!("{releases} over the budget, in {of}{most}", releases = counted(over, "release"), of, most)
+    let most = most
+        .map(|ranked| tr!("; most of the latency comes from {cause}", cause = causes::cause(&ranked.cause)))
+        .unwrap_or_default();
+    tr!("{releases} later than the budget, in {of}{most}", releases = counted(over, "release"), of, most)
 }
 
 /// Whether something other than the wait was in the cycles of a thread.
@@ -527,18 +541,19 @@ pub fn trust(inspection: &Inspection) -> String {
     let end = match inspection.end {
         End::Duration => "",
         End::ProgramEnded => tr!("; the program ended by itself"),
-        End::Interrupted => tr!("; it was interrupted"),
+        End::Interrupted => tr!("; the inspection was interrupted"),
     };
     match (inspection.engine, inspection.lost) {
         (Engine::Counters, _) => tr!("counters only{end}", end),
         (engine, 0) => tr!(
-            "recorded by {engine}, no record was lost of {records}{end}",
+            "recorded by {engine}, none of {records} records was lost{end}",
             engine = recorded_by(engine),
             records = count(inspection.records),
             end
         ),
         (engine, lost) => tr!(
-            "recorded by {engine}, {records} lost beside {read} that were read: cycles with gaps are left out{end}",
+            "recorded by {engine}, {records} lost beside {read} that were read: cycles with missing records are left \
+            out{end}",
             engine = recorded_by(engine),
             records = counted(lost, "record"),
             read = count(inspection.records),
@@ -571,8 +586,7 @@ pub fn unseen(inspection: &Inspection) -> String {
                 "where {calls} were made: they came faster than their stacks could be read",
                 calls = counted(*lost, "call")
             ),
-            Blind::Script => tr!("the script's own functions, which are known with -X perf of Python 3.12, and with \
-                    --perf-basic-prof of node")
+            Blind::Script => tr!("the script's own functions, which only show if Python 3.12 runs with -X perf, or node with --perf-basic-prof")
             .to_owned(),
             Blind::Event(event) => tr!("the kernel's event {event}", event),
             Blind::Waits => tr!("which wait a thread is in, which this kernel shows to root only").to_owned(),
@@ -605,9 +619,9 @@ fn unprobed(why: &Unprobed) -> String {
     match why {
         Unprobed::NotAsked => tr!("{small}, as you asked", small),
         Unprobed::NoThread => tr!("{small}, because no thread with cycles was found in time", small),
-        Unprobed::NoAllocator => tr!("{small}, because it has no function called malloc or similar", small),
+        Unprobed::NoAllocator => tr!("{small}, because the program has no function called malloc or similar", small),
         Unprobed::Refused(why) => format!("{small}: {why}"),
-        Unprobed::After(length) => tr!("allocations after they were probed for {length}", length = latency(*length)),
+        Unprobed::After(length) => tr!("allocations after the first {length} of probing", length = latency(*length)),
     }
 }
 
@@ -626,7 +640,7 @@ pub fn cost(inspection: &Inspection) -> String {
     );
     let of_thread = paced(inspection).find_map(|thread| Some((&thread.name, thread.cost.as_ref()?)));
     let others =
-        of_thread.map(|(thread, of_cycle)| tr!("; {cost} of {thread}", cost = of_each_cycle(of_cycle), thread));
+        of_thread.map(|(thread, of_cycle)| tr!("; in {thread}, {cost}", cost = of_each_cycle(of_cycle), thread));
     format!("{own}{}", others.unwrap_or_default())
 }
 
@@ -639,7 +653,7 @@ fn percent(share: f64) -> String {
 /// What was recorded of each cycle of a thread, and how much of its time that took.
 pub fn of_each_cycle(cost: &CycleCost) -> String {
     tr!(
-        "{records} records took about {time} of each cycle",
+        "each cycle had {records} records on average, which took about {time}",
         records = format!("{:.1}", cost.records),
         time = latency(cost.time)
     )
@@ -676,16 +690,16 @@ pub fn next(inspection: &Inspection, again: &Command) -> (String, String) {
     match Answer::of(inspection) {
         Answer::NotSeen => {
             let as_root = again.clone().with_sudo(true).without("--no-trace").to_string();
-            (tr!("Let it use the kernel's trace:").to_owned(), as_root)
+            (tr!("Let punctual use the kernel's trace:").to_owned(), as_root)
         }
         Answer::NoTimer => (
-            tr!("Observe it while it works, or for longer:").to_owned(),
+            tr!("Observe the program while it works, or for longer:").to_owned(),
             again.clone().with("--duration", "60s").to_string(),
         ),
         Answer::Disturbed if !has_intruders(inspection) => {
             (tr!("Remove what made cycles late, then inspect again:").to_owned(), same)
         }
-        Answer::Disturbed => (tr!("Move it out of the loop, then inspect again:").to_owned(), same),
+        Answer::Disturbed => (tr!("Move this operation out of the loop, then inspect again:").to_owned(), same),
         Answer::SetUpWrong => {
             (tr!("Change the source or the unit file as above, then inspect again:").to_owned(), same)
         }

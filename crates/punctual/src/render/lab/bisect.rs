@@ -190,7 +190,7 @@ fn remarks(bisected: &Bisected, culprit: &Culprit) -> Vec<String> {
                 tr!("Nothing is known about the kernels between them, which could not be measured: {open}.", open)
             }
             Culprit::Words { .. } | Culprit::Options { .. } => {
-                tr!("Perhaps not all of them are needed: kernels without one of the following could not be measured: {open}.", open)
+                tr!("Perhaps some of these make no difference: kernels without one of the following could not be measured: {open}.", open)
             }
         });
     }
@@ -211,7 +211,10 @@ fn remarks(bisected: &Bisected, culprit: &Culprit) -> Vec<String> {
             Some(built) => {
                 let others: Vec<String> = built.iter().filter(|line| !options.contains(line)).cloned().collect();
                 if !others.is_empty() {
-                    lines.push(tr!("With this, Kconfig also changed: {others}.", others = listed(&others)));
+                    lines.push(tr!(
+                        "With the options that were found, Kconfig also changed: {others}.",
+                        others = listed(&others)
+                    ));
                 }
             }
         }

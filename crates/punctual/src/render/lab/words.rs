@@ -35,7 +35,7 @@ pub fn measured(shown: &Shown<'_>) -> String {
     let (kernels, seeds) = (shown.table.kernels.len(), shown.seeds.len());
     let loads: Vec<_> = shown.table.loads.iter().map(|load| said(load)).collect();
     tr!(
-        "{kernels}, {measurements} of {length} each, a release every {period}, loads in turn: {loads}.",
+        "{kernels}; for each, {measurements} of {length}; a release every {period}; loads in turn: {loads}.",
         kernels = units::counted(kernels as u64, "kernel"),
         measurements = units::counted(seeds as u64, "measurement"),
         length = units::duration(shown.duration),
@@ -60,8 +60,8 @@ pub fn claims(clock: GuestClock) -> Vec<&'static str> {
                 idle states or other CPUs; its latencies are not those of a real machine, nor a bound on them."),
         ],
         GuestClock::Host => vec![tr!(
-            "These guests had several CPUs in the host's time, so everything that delayed the emulator is part of the \
-            numbers. They show that everything works, but do not measure a kernel."
+            "These guests had several CPUs and ran by the host's clock, so everything that delayed the emulator is \
+            part of the numbers. The numbers only show that everything works; they do not measure a kernel."
         )],
     }
 }
@@ -79,7 +79,7 @@ pub fn cause(path: &Path) -> String {
         Some(blame) => {
             tr!("{cause}, {time} of {all}", cause = causes::cause(&blame.cause), time = units::latency(blame.time), all)
         }
-        None => tr!("nothing in particular, {all}", all),
+        None => tr!("no cause found, {all}", all),
     }
 }
 

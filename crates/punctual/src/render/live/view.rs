@@ -118,7 +118,7 @@ impl Picture for View {
         let (table, first, page) = fitting(shown, progress.at, self.scroll.first, columns, rows - AROUND);
         let below = if page < shown.len() {
             tr!(
-                "CPU {first} to {page} of {shown}: arrow keys scroll. {message}",
+                "CPU rows {first} to {page} of {shown}: arrow keys scroll. {message}",
                 first = first + 1,
                 page = first + page,
                 shown = shown.len(),
@@ -183,7 +183,7 @@ impl View {
             let [_, p999, max] = numbers.so_far.cells();
             Line::new(
                 Weight::Plain,
-                &tr!("{cpu} max {max} p99.9 {p999}", cpu, max = max.trim(), p999 = p999.trim()),
+                &tr!("CPU {cpu} max {max} p99.9 {p999}", cpu, max = max.trim(), p999 = p999.trim()),
                 columns,
             )
         };
@@ -197,7 +197,7 @@ impl View {
     fn caption(&self) -> String {
         let since = self.reset.as_ref().map(|(at, _)| units::moment(*at));
         let so_far = since.map_or_else(|| tr!("so far").to_owned(), |at| tr!("since the reset at {at}", at));
-        tr!("wake-up latency in us: now (the last second), then {so_far}", so_far)
+        tr!("wake-up latency in us: now = the last second, all = {so_far}", so_far)
     }
 
     fn keys(&self, columns: usize) -> Line {

@@ -38,7 +38,7 @@ pub fn intended(design: &Design, left: &[NotTried], limits: &[String], each: Nan
         tr!("The machine is rebooted for each measurement, and once more at the end; each command line is tried by a \
             single boot, and the boot after that uses the old one.")
     } else {
-        tr!("Each setting is put back before the next one.")
+        tr!("Each setting is put back before the next one is tried.")
     };
     sheet.heading(tr!("How"));
     sheet.paragraph(
@@ -46,7 +46,7 @@ pub fn intended(design: &Design, left: &[NotTried], limits: &[String], each: Nan
         &tr!(
             "{strategy}: at most {rounds} rounds; in each of them every candidate is measured once and the unchanged \
             machine {baselines} times, in random order (seed {seed}); {measurements} of {each}, about {most} if no \
-            verdict ends it earlier. {back}",
+            verdict ends the campaign earlier. {back}",
             strategy = strategy_name(design.strategy),
             rounds = design.rounds,
             baselines = design.baselines,
@@ -58,7 +58,7 @@ pub fn intended(design: &Design, left: &[NotTried], limits: &[String], each: Nan
         ),
     );
     if !limits.is_empty() {
-        sheet.heading(tr!("To be known"));
+        sheet.heading(tr!("Know before you start"));
     }
     for limit in limits {
         sheet.point(2, &said(limit));
@@ -120,9 +120,9 @@ pub fn text(result: &Result<'_>, style: Style) -> String {
         2,
         &tr!(
             "If no candidate has an effect, the probability of calling any of them better or worse is at most \
-            {error_rate} % for the whole campaign; verdicts were sought after {LOOKS} fixed numbers of rounds, which \
-            share this probability. Each change is the estimate in the middle of its interval; each interval by itself \
-            contains the true value in 95 of 100 cases. {rounds} rounds were measured.",
+            {error_rate} % for the whole campaign: for all {LOOKS} times together that verdicts were sought, each \
+            after a number of rounds that was fixed before. Each change is the estimate in the middle of its interval; \
+            each interval by itself contains the true value in 95 of 100 cases. {rounds} rounds were measured.",
             error_rate = 100.0 * ERROR_RATE,
             LOOKS,
             rounds = standing.rounds
@@ -149,7 +149,7 @@ fn recommended(sheet: &mut Sheet, result: &Result<'_>) {
         let knobs: Vec<&str> = knobs.map(|knob| knob.id.as_str()).collect();
         if !knobs.is_empty() {
             let asked = format!("punctual tune --cpus {} --only {}", result.cpus, knobs.join(","));
-            sheet.paragraph(2, &tr!("To set it: {asked}", asked));
+            sheet.paragraph(2, &tr!("To set the recommended knobs: {asked}", asked));
         }
     }
     if !standing.together.is_empty() {
@@ -158,7 +158,13 @@ fn recommended(sheet: &mut Sheet, result: &Result<'_>) {
             .iter()
             .map(|effect| format!("{} {}", say::metric(effect.metric), say::change(effect)))
             .collect();
-        sheet.paragraph(2, &tr!("Set together: {told}.", told = told.join(", ")));
+        sheet.paragraph(
+            2,
+            &tr!(
+                "All recommended candidates together, compared with the unchanged machine: {told}.",
+                told = told.join(", ")
+            ),
+        );
     }
     sheet.paragraph(2, put_back(result));
 }
@@ -248,7 +254,7 @@ pub(super) fn longer(result: &Result<'_>) -> Option<String> {
 pub(super) fn doubts(result: &Result<'_>) -> Option<String> {
     let Doubts { reasons, runs } = result.doubts;
     let counted = units::counted(*runs as u64, "measurement");
-    (*runs > 0).then(|| tr!("{counted}, for example: {reasons}", counted, reasons = reasons.join(" ")))
+    (*runs > 0).then(|| tr!("{counted}; reasons are, for example: {reasons}", counted, reasons = reasons.join(" ")))
 }
 
 /// A sentence that says what was measured.
@@ -266,7 +272,8 @@ pub(super) fn how(result: &Result<'_>) -> String {
     });
     let boots = result.boots.map(|boots| tr!(" and {boots}", boots = units::counted(u64::from(boots), "boot")));
     tr!(
-        "{cpus} under load {load}, {measurements} of {run} each in {spent}{boots}, strategy {strategy}, seed {seed}; over the releases due, {misses}{pauses}.",
+        "{cpus} under load {load}, {measurements} of {run} each in {spent}{boots}, strategy {strategy}, seed {seed}; \
+        all figures count every release that came due, and {misses}{pauses}.",
         cpus = words::cpus(result.cpus),
         load = result.load,
         measurements = units::counted(result.campaign.runs.len() as u64, "measurement"),

@@ -103,7 +103,7 @@ fn worst(sheet: &mut Sheet, report: &Report) {
     sheet.table(&table);
     sheet.paragraph(
         2,
-        tr!("Switches, faults and moves are those of the thread within the given time, which ends at the wake-up."),
+        tr!("Switches, faults and moves are those of the thread in the time under \"counted over\", which ends at the wake-up."),
     );
 }
 
@@ -172,7 +172,7 @@ fn threads(sheet: &mut Sheet, report: &Report) {
         sheet.point(
             2,
             &tr!(
-                "Warm-up of CPU {cpu}, not in the statistics: {activations}, the largest {max}",
+                "Warm-up of CPU {cpu}, not in the statistics: {activations}, the largest latency {max}",
                 cpu = warm_up.cpu,
                 activations,
                 max
@@ -183,7 +183,7 @@ fn threads(sheet: &mut Sheet, report: &Report) {
 
 fn in_force(sheet: &mut Sheet, report: &Report) {
     let Some(first) = report.in_force.first() else { return };
-    sheet.heading(tr!("In force"));
+    sheet.heading(tr!("Settings in force"));
     sheet.paragraph(2, &tr!("Read {moment} the run:", moment = words::moment(first.moment)));
     for line in &first.values {
         sheet.point(2, &format!("{} = {}", line.name, shortened(&line.value, 400)));
@@ -192,10 +192,10 @@ fn in_force(sheet: &mut Sheet, report: &Report) {
         let changed = words::changed_between(before, after);
         let moment = words::moment(after.moment);
         if changed.is_empty() {
-            sheet.paragraph(2, &tr!("Read again {moment} it: nothing had changed.", moment));
+            sheet.paragraph(2, &tr!("Read again {moment} the run: nothing had changed.", moment));
             continue;
         }
-        sheet.paragraph(2, &tr!("Read again {moment} it, changed:", moment));
+        sheet.paragraph(2, &tr!("Read again {moment} the run, changed:", moment));
         for Changed { path, was, is } in changed {
             sheet.point(2, &format!("{path}: {was} -> {is}"));
         }

@@ -62,8 +62,7 @@ fn numbers(sheet: &mut Sheet, run: &ForeignRun) {
     sheet.table(&table);
     sheet.paragraph(
         2,
-        tr!("A percentile is the upper edge of the cell in which it lies; >= means that the values beyond are only \
-            counted."),
+        tr!("A percentile is the upper edge of the histogram cell in which it lies; >= means that the file only counts the values above this one, without their size."),
     );
 }
 

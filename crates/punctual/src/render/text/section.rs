@@ -22,7 +22,7 @@ pub fn machine(sheet: &mut Sheet, report: &Report, width: usize) {
         sheet.entry(2, label_width, text(name), &shortened(&said(value), room));
     }
     if report.machine.is_empty() {
-        sheet.paragraph(2, tr!("The recording does not say."));
+        sheet.paragraph(2, tr!("The recording says nothing about the machine."));
     }
 }
 

@@ -86,7 +86,7 @@ fn in_the_way(sheet: &mut Sheet, findings: &[Finding], of: &Opening<'_>, columns
     let good = number(|state| *state == State::Good);
     let unknown = number(|state| matches!(state, State::Unknown(_)));
     let heading =
-        tr!("What stands in the way: {bad} bad, {unknown} unknown, {good} good", bad = bad.len(), unknown, good);
+        tr!("Findings of the audit: {bad} bad, {unknown} unknown, {good} good", bad = bad.len(), unknown, good);
     sheet.heading(&heading);
     let ids = bad.iter().take(FINDINGS_SHOWN).map(|finding| width(&finding.id)).max().unwrap_or(0);
     let mut table = Table::new(&["<", "<", "<"]);
@@ -200,7 +200,7 @@ fn who(sheet: &mut Sheet, report: &Report, causes: &Explanation, width: usize) {
     if causes.causes.is_empty() {
         return;
     }
-    let apart = if report.traced_apart() { tr!(" (in a traced pass of its own)") } else { "" };
+    let apart = if report.traced_apart() { tr!(" (from a separate pass with tracing)") } else { "" };
     sheet.heading(&tr!("Causes of the largest latencies{apart}", apart));
     let mut table = Table::new(&[tr!(">share"), tr!("<cause"), tr!(">at most"), tr!("<knob")]);
     for ranked in causes.causes.iter().take(CAUSES_SHOWN) {

@@ -117,7 +117,11 @@ fn chains(sheet: &mut Sheet, mutexes: &Mutexes) {
     if let Some(more) = cpus.len().checked_sub(1).filter(|more| *more > 0) {
         sheet.paragraph(
             2,
-            &tr!("of CPU {cpu}; {more} more in --json", cpu = slowest.cpu, more = counted(more as u64, "CPU")),
+            &tr!(
+                "This table is for CPU {cpu}; {more} more in --json",
+                cpu = slowest.cpu,
+                more = counted(more as u64, "CPU")
+            ),
         );
     }
 }

@@ -80,7 +80,7 @@ fn act(act: ActKind) -> &'static str {
     match act {
         ActKind::Yield => tr!("it yielded"),
         ActKind::Sleep => tr!("it slept"),
-        ActKind::CoreSleep => tr!("it slept on the core"),
+        ActKind::CoreSleep => tr!("it slept on the real-time core"),
         ActKind::Wait => tr!("it waited"),
         ActKind::Wake => tr!("it woke another thread"),
         ActKind::Signal => tr!("a signal was handled"),
@@ -112,7 +112,7 @@ fn integrity_seen(integrity: &Integrity) -> String {
         let switches = tr!("{switches} context switches", switches = count(sum(|row| row.switches)));
         match sum(|row| row.in_band_switches) {
             0 => switches,
-            left => tr!("{switches} and {left} moves from the core to Linux", switches, left = count(left)),
+            left => tr!("{switches} and {left} moves from the real-time core to Linux", switches, left = count(left)),
         }
     };
     let planted = integrity.plant.as_ref().map(|plant| {
@@ -169,7 +169,12 @@ fn chains_seen(mutexes: &Mutexes) -> String {
     match slowest(true) {
         None => seen,
         Some((longest, locks)) => {
-            tr!("{seen} On the core it took {slowest} through {locks} locks.", seen, slowest = latency(longest), locks)
+            tr!(
+                "{seen} On the real-time core, the slowest hand-over took {slowest} through {locks} locks.",
+                seen,
+                slowest = latency(longest),
+                locks
+            )
         }
     }
 }
@@ -181,7 +186,7 @@ fn heap_seen(heap: &Heap) -> String {
         (true, 0, 0) => tr!("locked memory stayed in memory").to_owned(),
         (true, ..) => {
             tr!(
-                "locked memory was taken away: {pages}, {faults} from disk",
+                "locked memory was taken away: {pages}; {faults} had to read from disk",
                 pages = counted(gone, "page"),
                 faults = counted(major, "fault")
             )
@@ -258,7 +263,8 @@ fn own(own: &OwnTests) -> String {
         own.tests.iter().filter(|test| test.result == OwnResult::Broken).map(|test| test.name.as_str()).collect();
     let names = if broken.is_empty() { String::new() } else { format!(" ({})", broken.join(", ")) };
     tr!(
-        "{suite}: {ok} ok, {broken} broken{names}, {unsupported} without kernel support, {skipped} skipped, {figures} figures{ran}.",
+        "{suite}: {ok} ok, {broken} broken{names}, {unsupported} without kernel support, {skipped} skipped, {figures} \
+        that only state a figure{ran}.",
         suite,
         ok = own.count(&OwnResult::Ok),
         broken = broken.len(),
@@ -281,11 +287,12 @@ pub fn doubt(doubt: Doubt, outcome: &Outcome) -> String {
             tr!("No out-of-band thread was there: {why}.", why = said(why))
         }
         Doubt::NoRegisters => {
-            tr!("Threads switched, but the registers of this architecture are not known here.").to_owned()
+            tr!("Threads switched, but punctual does not know the registers of this architecture.").to_owned()
         }
-        Doubt::NothingTried => {
-            tr!("On one CPU nothing was tested: the run was too short, or had no thread for this CPU.").to_owned()
-        }
+        Doubt::NothingTried => tr!(
+            "On at least one CPU nothing was tested: the run was too short, or this CPU got no thread or no signal."
+        )
+        .to_owned(),
         Doubt::NotLocked => {
             let why = match &outcome.findings {
                 Findings::Heap(heap) => heap.lock_refused.as_deref().unwrap_or_default(),
@@ -324,7 +331,7 @@ pub fn next(outcome: &Outcome) -> (String, Option<String>) {
             (tr!("Run it as root:").to_owned(), Some(format!("sudo punctual torture {test}")))
         }
         Verdict::Inconclusive if outcome.doubts.contains(&Doubt::NoOutOfBand) => (
-            tr!("When the core accepts threads, run it again:").to_owned(),
+            tr!("When the real-time core accepts threads, run the test again:").to_owned(),
             Some(format!("sudo punctual torture {test}")),
         ),
         Verdict::Inconclusive => {

@@ -67,7 +67,7 @@ fn change(ratio: f64) -> String {
 
 fn moved(of: &Moved) -> String {
     tr!(
-        "{percentile} {before} to {after} ({change}, 95 % limits {low} to {high})",
+        "{percentile} from {before} to {after} ({change}, 95 % limits {low} to {high})",
         percentile = percentile(of.percentile_ppm),
         before = units::latency(of.before),
         after = units::latency(of.after),
@@ -93,7 +93,7 @@ fn verdict(trend: &Trend) -> (Tone, &'static str, String) {
     };
     let what = match (trend.verdict, trend.drifts.last(), trend.shifts.last()) {
         (Verdict::TooFew, _, _) => {
-            tr!("{runs}; a shift shows from {least} runs on.", runs, least = punctual_numbers::trend::RUNS_MIN)
+            tr!("{runs}; at least {least} are needed to show a shift.", runs, least = punctual_numbers::trend::RUNS_MIN)
         }
         (_, Some(drift), _) => {
             let last = drift.to + 1 - drift.from;
@@ -135,7 +135,7 @@ fn in_words(told: &Told<'_>, style: Style) -> String {
     sheet.hanging_paragraph(0, 2, tone, word, &what);
     if let Some(shift) = trend.shifts.last() {
         let told = match shift.changed.as_slice() {
-            [] => tr!("no recorded setting changed with it").to_owned(),
+            [] => tr!("no recorded setting changed with the shift").to_owned(),
             changed => changed.iter().take(CHANGED_SHOWN).map(setting).collect::<Vec<_>>().join("; "),
         };
         let more = shift.changed.len().saturating_sub(CHANGED_SHOWN);
@@ -186,7 +186,7 @@ fn how_sure(trend: &Trend) -> String {
     let accepted = trend.options.false_alarms_per_1000;
     let sight = trend.smallest_seen.map_or_else(String::new, |part| {
         let part = format!("{:.0}", (part * 100.0).max(trend.options.margin * 100.0));
-        tr!(" The next three runs would show a shift of {part} %.", part)
+        tr!(" A shift of {part} % or more would show in the next three runs.", part)
     });
     let resemblance = trend.resemblance.filter(|of| *of >= 0.2).map_or_else(String::new, |of| {
         tr!(" Neighbouring runs are correlated ({of}), which is taken into account.", of = format!("{of:.1}"))

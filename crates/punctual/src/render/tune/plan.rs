@@ -58,7 +58,7 @@ fn totals(changes: &[Change]) -> String {
     let radii: Vec<String> = [Blast::Harmless, Blast::Disturbing, Blast::Breaking].into_iter().filter_map(of).collect();
     let later = match changes.iter().filter(|change| change.takes == Takes::NextBoot).count() {
         0 => String::new(),
-        count => tr!("; {count} from the next boot on", count),
+        count => tr!("; {count} only in force from the next boot on", count),
     };
     format!("{}{later}", radii.join(", "))
 }
@@ -75,13 +75,16 @@ fn one(sheet: &mut Sheet, n: usize, change: &Change) {
         Takes::NextBoot => tr!("from the next boot on"),
     };
     let until = match change.lasts {
-        Lasts::Process => tr!("as long as our process lives"),
+        Lasts::Process => tr!("as long as punctual's process runs"),
         Lasts::Reboot => tr!("until the next boot"),
         Lasts::ForGood => tr!("for good"),
     };
     sheet.toned_entry(4, NAMES, tone, &said(change.blast.name()), &format!("{when}, {until}"));
-    let also =
-        if change.also.is_empty() { String::new() } else { tr!(" (also for {also})", also = change.also.join(", ")) };
+    let also = if change.also.is_empty() {
+        String::new()
+    } else {
+        tr!(" (this also serves {also})", also = change.also.join(", "))
+    };
     for (name, text) in [
         (tr!("before"), values(&change.before)),
         (tr!("after"), format!("{}{also}", values(&change.after))),

@@ -53,17 +53,21 @@ pub(super) fn told(tried: &Tried) -> (Tone, &'static str, String) {
         Fate::Done => (Tone::Good, tr!("done"), String::new()),
         Fate::Already => (Tone::Quiet, tr!("was so"), String::new()),
         Fate::Gone => (Tone::Quiet, tr!("gone"), tr!("the thread or device that it concerns is not there").to_owned()),
-        Fate::Waits => {
-            (Tone::Doubt, tr!("waits"), tr!("accepted, and in force when its interrupt or thread next runs").to_owned())
-        }
+        Fate::Waits => (
+            Tone::Doubt,
+            tr!("waits"),
+            tr!("accepted; it takes effect when the interrupt or thread next runs").to_owned(),
+        ),
         Fate::NextBoot => (Tone::Doubt, tr!("next boot"), tr!("no part of it can be done now").to_owned()),
-        Fate::TooBroad { blast } => {
-            (Tone::Bad, tr!("left out"), tr!("it is {blast}, which was not allowed", blast = said(blast.name())))
-        }
+        Fate::TooBroad { blast } => (
+            Tone::Bad,
+            tr!("left out"),
+            tr!("the change is {blast}, which was not allowed (--blast)", blast = said(blast.name())),
+        ),
         Fate::Partly { refused, of, why } => (
             Tone::Doubt,
             tr!("in part"),
-            tr!("{refused} of {of} refused, the first: {why}", refused, of, why = said(why)),
+            tr!("{refused} of {of} steps were refused; the first, because: {why}", refused, of, why = said(why)),
         ),
         Fate::TakenBack { why } => {
             (Tone::Bad, tr!("refused"), tr!("{why}; the steps before it were undone", why = said(why)))

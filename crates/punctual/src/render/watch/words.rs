@@ -123,7 +123,7 @@ fn cost(burden: &Burden, each: Nanos, limit: f64, saving: Saving) -> String {
             tr!("{costs}, so causes are not looked for until midnight UTC; allow more with --cost.", costs)
         }
         Saving::OneOf(n) => {
-            tr!("{costs}, so one second of {n} is watched until midnight UTC; allow more with --cost.", costs, n)
+            tr!("{costs}, so only one second in {n} is watched until midnight UTC; allow more with --cost.", costs, n)
         }
     }
 }

@@ -95,7 +95,7 @@ pub fn trust(report: &Report, recording: Option<&Path>) -> Vec<String> {
     };
     if report.verdict.cause_open {
         let is_named = shown.iter().any(|doubt| doubt.direction().adds());
-        let from = if is_named { tr!("that") } else { tr!("another doubt") };
+        let from = if is_named { tr!("the added latency") } else { tr!("a disturbance that is not listed here") };
         let certain = if report.trust.ok() { tr!("The misses are certain. ") } else { "" };
         said.push(tr!("{certain}How many of the misses come from {from} is not known.", certain, from));
     }
@@ -134,7 +134,7 @@ pub fn top_cause(report: &Report) -> Option<String> {
         return (report.late().late > 0).then(|| tr!("No cause was found.").to_owned());
     };
     let next = named(report).filter(|ranked| ranked.cause != first.cause);
-    let next = next.map_or_else(String::new, |next| tr!("; the largest with a name is {cause}", cause = told(next)));
+    let next = next.map_or_else(String::new, |next| tr!("; the largest known cause is {cause}", cause = told(next)));
     let latest = latest(found, first).map_or_else(String::new, |latest| tr!(" {latest}", latest));
     Some(tr!("{first}{next}.{latest}", first = units::capitalised(&told(first)), next, latest))
 }
@@ -154,7 +154,7 @@ fn latest(found: &Explanation, first: &Ranked) -> Option<String> {
     let blame = spike.primary().filter(|blame| blame.cause != first.cause && blame.time > Nanos::ZERO)?;
     let (latency, time) = (units::latency(spike.latency()), units::latency(blame.time));
     Some(tr!(
-        "The largest latency traced, {latency}, has {time} of another cause: {cause}.",
+        "The largest traced latency, {latency}, has another main cause, which took {time} of it: {cause}.",
         latency,
         time,
         cause = causes::cause(&blame.cause)

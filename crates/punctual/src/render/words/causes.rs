@@ -31,7 +31,7 @@ pub fn class(class: Class) -> &'static str {
         Class::IrqOff => tr!("interrupts off"),
         Class::IdleExit => tr!("leaving idle"),
         Class::WakeUp => tr!("waking and switching"),
-        Class::OwnPath => tr!("our thread's own path"),
+        Class::OwnPath => tr!("the thread's own path"),
         Class::PageFault => tr!("page fault"),
         Class::Throttled => tr!("throttled"),
         Class::Stopped => tr!("stopped by a signal or a debugger"),
@@ -95,7 +95,7 @@ pub fn stage(stage: Stage) -> &'static str {
 pub fn why(why: &Why) -> String {
     let said = match why {
         Why::Priority { its, ours } => {
-            tr!("its priority is {its}, ours {ours}", its = priority(*its), ours = priority(*ours))
+            tr!("its priority is {its}, that of the late thread {ours}", its = priority(*its), ours = priority(*ours))
         }
         Why::Boosted { own } => {
             tr!(
@@ -163,7 +163,7 @@ pub fn pattern(ranked: &Ranked) -> Option<String> {
     let rhythm = ranked.rhythm.as_ref().map(rhythm);
     let bursts = ranked.bursts.map(|of| {
         tr!(
-            "in {bursts}, the largest of {spikes}",
+            "in {bursts}, at most {spikes} in one",
             bursts = units::counted(of.clusters, "burst"),
             spikes = units::counted(of.largest, "spike")
         )
@@ -230,7 +230,10 @@ pub fn ordinary(explanation: &Explanation) -> Option<String> {
         .map(|spent| format!("{} {}", units::latency(spent.median), cause(&spent.cause)))
         .collect();
     (!said.is_empty()).then(|| {
-        tr!("An ordinary activation spends {said}; only time beyond that counts for causes.", said = said.join(", "))
+        tr!(
+            "An ordinary activation spends {said}; only time beyond that is attributed to causes.",
+            said = said.join(", ")
+        )
     })
 }
 
@@ -239,7 +242,7 @@ pub fn rung(rung: Rung) -> &'static str {
         Rung::Timerlat => tr!("the kernel's trace, with the events of its own latency tracers"),
         Rung::Tracefs => tr!("the kernel's trace"),
         Rung::Bpf => tr!("a BPF program in the kernel"),
-        Rung::Deltas => tr!("counters before and after"),
+        Rung::Deltas => tr!("counters, read before and after each late activation"),
         Rung::InProcess => tr!("only what the kernel counts for the measuring thread: faults, switches, migrations"),
     }
 }
@@ -252,13 +255,14 @@ pub fn blind(blind: &Blind) -> String {
         }
         Blind::Event(name) => tr!("This kernel does not provide the event {name}.", name),
         Blind::CriticalSections => {
-            tr!("Sections with interrupts or pre-emption off only show by what they delay.").to_owned()
+            tr!("Code with interrupts or pre-emption off is not recorded itself; only what it delays is seen.")
+                .to_owned()
         }
         Blind::Firmware => tr!("What firmware does shows only as a gap in the trace.").to_owned(),
         Blind::Hypervisor => tr!("What the host does shows only as a gap in the trace.").to_owned(),
         Blind::Holes(cpu) => tr!(
-            "The trace of CPU {cpu} has holes that the kernel did not report: the self-test, or windows without a \
-            switch, show this.",
+            "The trace of CPU {cpu} has holes that the kernel did not report: the self-test, or captured activations \
+            without a context switch, show this.",
             cpu
         ),
         Blind::Witness(what, why) => tr!("Cannot be seen: {what}: {why}.", what = witness(what), why = said(why)),
@@ -276,8 +280,8 @@ fn witness(what: &str) -> String {
 pub fn self_test(test: &SelfTest) -> Option<String> {
     (!test.passed()).then(|| {
         tr!(
-            "Self-test of CPU {cpu}: of {timers}, the trace shows {expiries}, {wakings} and {switches}; the clocks \
-            differ by up to {warp}.",
+            "Self-test of CPU {cpu}: of {timers}, the trace shows {expiries}, {wakings} and {switches}; the trace's \
+            clock and the thread's differ by up to {warp}.",
             cpu = test.cpu,
             timers = units::counted(test.timers.into(), "timer"),
             expiries = units::counted(test.expiries.into(), "expiry"),
@@ -290,20 +294,24 @@ pub fn self_test(test: &SelfTest) -> Option<String> {
 
 pub fn incomplete(why: Incomplete) -> &'static str {
     match why {
-        Incomplete::Holes => tr!("records are missing in it, or of its CPU, that were not reported as lost"),
-        Incomplete::Lost => tr!("the kernel lost records in it"),
+        Incomplete::Holes => {
+            tr!("records of this activation or of its CPU are missing, which the kernel did not report as lost")
+        }
+        Incomplete::Lost => tr!("the kernel lost records of this activation"),
         Incomplete::Late => tr!("the trace begins after the release"),
         Incomplete::Short => tr!("the trace ends before the wake-up"),
-        Incomplete::Warped => tr!("clocks do not fit together"),
-        Incomplete::TooLong => tr!("it had more records than are kept for one activation"),
-        Incomplete::Elsewhere => tr!("it was not seen on its CPU; its policy lets it run on other CPUs"),
+        Incomplete::Warped => tr!("the clocks of the trace and of the thread do not agree"),
+        Incomplete::TooLong => tr!("this activation had more records than are kept for one"),
+        Incomplete::Elsewhere => {
+            tr!("the thread was not seen on its CPU; its scheduling policy lets it run on other CPUs")
+        }
         Incomplete::NoTrace => tr!("there are no records"),
     }
 }
 
 pub fn kept(kept: Kept) -> &'static str {
     match kept {
-        Kept::Worst => tr!("one of those with the largest latency of its CPU"),
+        Kept::Worst => tr!("one of the activations with the largest latency on its CPU"),
         Kept::Sampled => tr!("drawn at random"),
         Kept::Ordinary => tr!("an ordinary one for comparison"),
     }
@@ -346,7 +354,8 @@ pub fn late(report: &Report, explanation: &Explanation) -> Vec<String> {
     }
     if let Some(share) = explanation.complete.filter(|share| *share < 0.995) {
         sentences.push(tr!(
-            "Activations with incomplete records, which have {share} of the captured time, count for no share.",
+            "The shares of the causes leave out activations with incomplete records, which have {share} of the \
+            captured time.",
             share = units::portion(1.0 - share)
         ));
     }
@@ -370,8 +379,12 @@ pub fn doubt(why: CausesDoubt) -> &'static str {
         CausesDoubt::NoTimes => tr!("counters name causes, but not how much of the latency each caused."),
         CausesDoubt::Unexplained => tr!("more than a fifth of the traced latency has no known cause."),
         CausesDoubt::SelfTest => tr!("the self-test of the trace failed: records may be missing or have wrong times."),
-        CausesDoubt::Incomplete => tr!("more than a fifth of the time captured has incomplete records."),
-        CausesDoubt::Added => tr!("something that can only add latency was active as well; punctual report names it."),
+        CausesDoubt::Incomplete => {
+            tr!("more than a fifth of the captured latency belongs to activations with incomplete records.")
+        }
+        CausesDoubt::Added => {
+            tr!("the run was disturbed by something that only adds latency; punctual report names it.")
+        }
     }
 }
 
@@ -382,7 +395,7 @@ pub fn checked(report: &Report) -> String {
     match report.late() {
         late if late.late == 0 => tr!("each activation was compared with its threshold{test}", test),
         late => tr!(
-            "{complete} of {kept} captured have complete records{test}",
+            "{complete} of {kept} captured activations have complete records{test}",
             complete = units::count(late.complete),
             kept = units::count(late.kept),
             test
@@ -399,7 +412,7 @@ fn were(n: u64, noun: &str) -> String {
 pub fn how(tracing: &Tracing, report: &Report) -> Vec<String> {
     let threshold = match tracing.threshold {
         Some(limit) => tr!("later than {limit}", limit = units::latency(limit)),
-        None => tr!("later than 99.9{thin}% of the run so far", thin = units::THIN),
+        None => tr!("later than 99.9{thin}% of the activations before it in this run", thin = units::THIN),
     };
     let cut = report.cut_off.is_some().then(|| super::ending(report));
     let mut sentences: Vec<String> = cut.into_iter().collect();
@@ -414,7 +427,7 @@ pub fn how(tracing: &Tracing, report: &Report) -> Vec<String> {
     }
     sentences.extend(tracing.refused.iter().map(|better| {
         tr!(
-            "A better engine cannot be used: {rung}: {why}.",
+            "A better source cannot be used: {rung}: {why}.",
             rung = rung(better.rung),
             why = said(better.why.trim_end_matches('.'))
         )

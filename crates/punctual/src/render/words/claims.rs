@@ -75,7 +75,7 @@ fn latest(cpu: &PhaseClaims) -> String {
     let number = cpu.cpus.iter().next().unwrap_or_default();
     let largest = cpu.largest.map_or_else(|| units::ABSENT.to_owned(), units::latency);
     let mut said = tr!(
-        "CPU {number} has larger latencies than the CPUs taken together: its largest is {largest}.",
+        "CPU {number} has larger latencies than the measured CPUs as a whole: its largest is {largest}.",
         number,
         largest
     );

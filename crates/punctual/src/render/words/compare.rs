@@ -140,7 +140,7 @@ pub fn group(group: &Group) -> String {
     let place = match (series, cpu) {
         (Some(series), Some(cpu)) if !series.starts_with(&format!("{cpu} ")) => format!("{series} ({cpu})"),
         (Some(series), _) => series,
-        (None, cpu) => cpu.unwrap_or_else(|| tr!("the only one").to_owned()),
+        (None, cpu) => cpu.unwrap_or_else(|| tr!("the only series").to_owned()),
     };
     let load = match group.load.as_deref().map(phase_name) {
         None => String::new(),
@@ -218,8 +218,8 @@ pub fn lacking(of: &Lacking) -> String {
     match of.lack {
         Lack::Time => tr!(
             "{who} when each value was measured: tails cannot be compared, and every {TOGETHER} activations are \
-            counted as one, so that bursts of that size are no difference; changes from minute to minute are not taken \
-            into account",
+            counted as one, so that a burst of this many late activations is not taken for a difference; changes from \
+            minute to minute are not taken into account",
             who,
             TOGETHER
         ),
@@ -232,8 +232,10 @@ pub fn lacking(of: &Lacking) -> String {
         Lack::Beyond { from } => {
             tr!("{who} by how much latencies above {from} were above it", who, from = units::latency(from))
         }
-        Lack::Counts => tr!("{who} how often each value occurred: its numbers have no probabilities", who),
-        Lack::Settings => tr!("{who} load, scheduling, clock and settings: whether they differ is not known", who),
+        Lack::Counts => tr!("{who} how often each value occurred: without these counts there are no odds", who),
+        Lack::Settings => {
+            tr!("{who} what load, scheduling, clock and settings were used: whether they differ is not known", who)
+        }
     }
 }
 
@@ -257,7 +259,7 @@ fn decided_row(result: &GroupResult, row: &RowResult) -> String {
         ComparedNumber::RareSizes { threshold, .. } => {
             let over = units::latency(threshold);
             tr!(
-                "{place}: median size of what is over {over} {second}{unit}, was {first}{unit}",
+                "{place}: median size of latencies over {over}: {second}{unit}, was {first}{unit}",
                 place,
                 over,
                 second,
@@ -358,8 +360,9 @@ fn sentence_of(verdict: Compared, against: &Against, comparison: &Comparison) ->
 fn undecided(why: &Undecided) -> String {
     match why {
         Undecided::Moods(mood) => tr!(
-            "The latency of this machine changes its mood every {length} or so, and a run of {run} has met {seen}. Two runs may have met different moods: \
-             measure both in turn (interleave).",
+            "The latency of this machine changes between moods (stretches of time with another latency) about every \
+            {length}, and a run of {run} has met {seen}. Two runs may have met different moods: measure both in turn \
+            (interleave).",
             length = units::duration(mood.length),
             run = units::duration(mood.run),
             seen = if mood.seen() < 1.5 {
@@ -369,13 +372,12 @@ fn undecided(why: &Undecided) -> String {
             }
         ),
         Undecided::FewRuns { least } if least.is_finite() => tr!(
-            "Runs of one side differ from each other, and with this number of them a change by less than a factor of \
-             {least} could have been missed. Measure more runs of both.",
+            "Runs of the same side differ from each other, and with so few runs a change by less than a factor of \
+            {least} could have been missed. Measure more runs of both sides.",
             least = format!("{:.2}", least)
         ),
         Undecided::FewRuns { .. } => {
-            tr!("There are too few runs to tell how much runs of one side differ: at least one side needs two runs, \
-                and four of each side are better.")
+            tr!("There are too few runs to tell how much runs of the same side differ from each other: at least one side needs two runs, and four of each side are better.")
             .to_owned()
         }
     }
@@ -398,9 +400,9 @@ pub fn interleave() -> (String, Nanos) {
 pub fn second_kernel(of: &SecondKernel) -> String {
     let (first, second) = (kernel(of.first), kernel(of.second));
     let in_band = match of.in_band_switches {
-        0 => tr!("No thread was taken in-band.").to_owned(),
+        0 => tr!("No thread was switched in-band.").to_owned(),
         n => tr!(
-            "Threads were taken in-band {times}, which may be part of the latency.",
+            "Threads were switched in-band {times}, which may be part of the latency.",
             times = units::counted(n, "time")
         ),
     };
@@ -414,7 +416,7 @@ pub fn second_kernel(of: &SecondKernel) -> String {
     };
     let others = match of.gains.len() {
         0 | 1 => String::new(),
-        n => tr!("; this is the smallest gain of {n} CPUs and loads", n),
+        n => tr!("; this is the smallest gain of all {n} combinations of CPU and load", n),
     };
     tr!(
         "On this machine, {second} instead of {first} gives {gain}{others}. {in_band}",
@@ -510,8 +512,8 @@ pub fn rounded_up(length: Nanos) -> Nanos {
 fn design(comparison: &Comparison) -> String {
     match comparison.others.first().map(|other| other.design) {
         Some(Design::Runs { first, second }) => tr!(
-            "The error is determined by how much runs of one side differ ({first} and {second}; Student's t test on \
-            logarithms).",
+            "The error is estimated from how much runs of the same side differ from each other ({first} and {second} \
+            runs; Student's t test on logarithms).",
             first,
             second
         ),
@@ -521,8 +523,7 @@ fn design(comparison: &Comparison) -> String {
             rounds = units::counted(rounds as u64, "round")
         ),
         Some(Design::Pair) | None => {
-            tr!("The error is determined by how much stretches of a run differ that are longer than a mood of the \
-                machine.")
+            tr!("The error is estimated from how much parts of a run differ from each other, each longer than a mood of the machine (a stretch of time with another latency).")
             .to_owned()
         }
     }
@@ -547,16 +548,15 @@ pub fn cautions(comparison: &Comparison) -> Vec<String> {
         cautions.push(
             tr!(
                 "Rows \"over\" count latencies beyond a threshold that is chosen from both recordings together: at the \
-                widest gap of the tail, or such that 16 or 64 events lie beyond it. \"Their size\" compares the \
-                largest latency of each slice of time that has such an event."
+                widest gap of the tail, or such that 16 or 64 latencies lie beyond it. \"Their size\" compares the \
+                largest latency of each slice of time that has a latency beyond the threshold."
             )
             .to_owned(),
         );
     }
     if rows().any(|row| row.withheld == Some(Withheld::Moods)) {
         cautions.push(
-            tr!("Moods: the runs saw too few moods of the machine, and each may have met another one: these rows decide \
-             nothing.")
+            tr!("\"Too few moods\": the runs saw too few moods of the machine (stretches of time with another latency), and each run may have met other ones; these rows decide nothing.")
                 .to_owned(),
         );
     }
@@ -606,7 +606,7 @@ pub fn subject(subject: &Subject) -> String {
         Subject::Policy(cpu) => tr!("scheduling of CPU {cpu}", cpu),
         Subject::TimerPhase => tr!("phase of the releases").to_owned(),
         Subject::Budget => tr!("budget").to_owned(),
-        Subject::DmaLatency => tr!("asked of /dev/cpu_dma_latency").to_owned(),
+        Subject::DmaLatency => tr!("value requested of /dev/cpu_dma_latency").to_owned(),
         Subject::LoadCpus => tr!("CPUs of the loads").to_owned(),
         Subject::Housekeeping => tr!("CPUs of punctual's helpers").to_owned(),
         Subject::Knob(id) => tr!("knob {id}", id),
@@ -667,7 +667,7 @@ pub fn cause(change: &CauseChange) -> String {
     let name = super::causes::cause(&change.cause);
     let weight = |weight: punctual_numbers::compare::CauseWeight| {
         tr!(
-            "{lost}{THIN}us of latency per second, {share} of it",
+            "{lost}{THIN}us of latency per second, {share} of the traced latency",
             lost = format!("{:.1}", weight.ns_per_second / 1e3),
             THIN,
             share = units::portion(weight.share)
@@ -694,7 +694,8 @@ pub fn effect(delta: f64) -> String {
     };
     let share = units::portion(f64::midpoint(1.0, delta));
     tr!(
-        "an activation of the second is later than one of the first in {share} of all pairs: {size} on the whole",
+        "in {share} of all pairs of activations, that of the second recording is later than that of the first; the \
+        effect is {size}",
         share,
         size
     )
@@ -760,9 +761,12 @@ pub fn budget(what: &ComparedNumber) -> Option<String> {
         ComparedNumber::Misses { budget: Some(budget) } => {
             Some(tr!("Misses: later than {budget}, or skipped.", budget = units::latency(*budget)))
         }
-        ComparedNumber::Misses { budget: None } => {
-            Some(tr!("Misses: skipped only; no budget is common to the recordings (--budget).").to_owned())
-        }
+        ComparedNumber::Misses { budget: None } => Some(
+            tr!(
+                "Misses: only skipped releases count, because the recordings have no common budget (--budget sets one)."
+            )
+            .to_owned(),
+        ),
         ComparedNumber::Percentile { .. } | ComparedNumber::Rare { .. } | ComparedNumber::RareSizes { .. } => None,
     }
 }

@@ -11,7 +11,9 @@ use std::cmp::Reverse;
 pub fn resort(resort: Resort) -> &'static str {
     match resort {
         Resort::ChooseCpus => tr!("to judge other CPUs, and leave some for other work: punctual audit --cpus LIST"),
-        Resort::LimitSleep => tr!("to see the effect of a limit: punctual measure --dma-latency MICROSECONDS"),
+        Resort::LimitSleep => {
+            tr!("to see the effect of a limit on idle states: punctual measure --dma-latency MICROSECONDS")
+        }
     }
 }
 

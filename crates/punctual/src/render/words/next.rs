@@ -92,7 +92,8 @@ impl Wording<'_> {
                 let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
                 (
                     tr!(
-                        "{place} {settings} that the audit calls bad (the plan is shown first, and can be undone):",
+                        "{place} {settings} that the audit calls bad (the plan is shown first; the changes can be \
+                        undone):",
                         place,
                         settings
                     ),
@@ -132,7 +133,7 @@ impl Wording<'_> {
                 (tr!("See which class and priority each thread was granted:").to_owned(), self.of_file(["report", "--full"]))
             }
             NextStep::LookAtCauses => (
-                tr!("No setting is known to stand in the way. See when and why it was late:").to_owned(),
+                tr!("No setting is known to stand in the way. See when and why activations were late:").to_owned(),
                 self.of_file(["explain"]),
             ),
             NextStep::LookForCauses => (tr!("Find the cause first, in a run that looks for it:").to_owned(), again),
@@ -142,8 +143,8 @@ impl Wording<'_> {
             NextStep::LookAtRun => (tr!("See the whole run:").to_owned(), self.of_file(["report", "--full"])),
             NextStep::LookAtSkips { cpu, longest_gap } => (
                 tr!(
-                    "Releases were skipped on CPU {cpu}, with up to {gap} between two wake-ups. Find out what held it \
-                    up:",
+                    "Releases were skipped on CPU {cpu}, with up to {gap} between two wake-ups. Find out what kept the \
+                    thread from running:",
                     cpu,
                     gap = units::latency(*longest_gap)
                 ),
@@ -153,7 +154,7 @@ impl Wording<'_> {
                 },
             ),
             NextStep::AuditAsRoot { ids } => (
-                tr!("As root, these unknown findings may be decided ({ids}):", ids = ids.join(", ")),
+                tr!("As root, the audit can perhaps decide these unknown findings ({ids}):", ids = ids.join(", ")),
                 command::audit(&super::answer::need(self.report), None, None).with_sudo(true),
             ),
             NextStep::Nothing => {

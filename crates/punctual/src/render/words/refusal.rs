@@ -45,8 +45,7 @@ pub fn scenario_error(error: ScenarioError) -> anyhow::Error {
             units::duration(budget)
         ),
         ScenarioError::NoPhase => "no load phase: write for example --load none".to_owned(),
-        ScenarioError::SpinEverywhere => "real-time threads that never sleep on every CPU would lock up this machine: \
-             leave at least one CPU out with --cpus, or use --policy other"
+        ScenarioError::SpinEverywhere => "if every CPU ran a real-time thread that never sleeps, this machine would lock up: leave at least one CPU out with --cpus, or use --policy other"
             .to_owned(),
         ScenarioError::Runtime(runtime) => {
             format!("a deadline run time of {} does not fit into the period", units::latency(runtime))

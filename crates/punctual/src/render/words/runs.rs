@@ -37,8 +37,8 @@ fn out_of_band(report: &Report) -> Option<String> {
     }
     let switches = report.cpus.iter().filter_map(|cpu| cpu.in_band_switches).fold(0, u64::saturating_add);
     let taken = match switches {
-        0 => tr!("took none of them in-band").to_owned(),
-        n => tr!("took them in-band {times}", times = units::counted(n, "time")),
+        0 => tr!("none of them was switched in-band").to_owned(),
+        n => tr!("they were switched in-band {times}", times = units::counted(n, "time")),
     };
     Some(tr!("{core} woke the threads out-of-band, and {taken}", core, taken))
 }
@@ -88,7 +88,7 @@ fn made_of(report: &Report) -> Vec<String> {
 fn one_run(run: &RecordedRun, before: Option<&RecordedRun>, is_part: bool) -> String {
     let (date, length) = (units::date(run.header.started_unix_ns), units::duration(run.covered));
     let mut text = if is_part {
-        tr!("begun {date}, of which {length} are shown", date, length)
+        tr!("begun {date}; {length} of it are shown", date, length)
     } else {
         tr!("from {date}, {length} measured", date, length)
     };
@@ -99,7 +99,7 @@ fn one_run(run: &RecordedRun, before: Option<&RecordedRun>, is_part: bool) -> St
     if let Some(before) = before {
         let gap = run.at.since(before.until);
         text = tr!(
-            "{text}; begins at {at} of the whole, {gap} after the one before",
+            "{text}; begins at {at} of the whole recording, {gap} after the end of the run before",
             text,
             at = units::moment(run.at),
             gap = units::duration(gap)
@@ -215,7 +215,7 @@ fn engine(rung: Option<Rung>) -> String {
         Some(Rung::Tracefs) => tr!("by the kernel's trace"),
         Some(Rung::Bpf) => tr!("by a BPF program in the kernel"),
         Some(Rung::Deltas) => tr!("by counters"),
-        Some(Rung::InProcess) => tr!("from within the process"),
+        Some(Rung::InProcess) => tr!("only by the kernel's counts for the measuring thread"),
     }
     .to_owned()
 }

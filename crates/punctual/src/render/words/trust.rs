@@ -66,7 +66,10 @@ pub fn remedy(doubt: &Distrust) -> Option<String> {
         Distrust::NotRealTime => tr!("measure as root"),
         Distrust::InBand { .. } => tr!("look for the fault or signal in the kernel's log (dmesg)"),
         Distrust::Migrations { cpu, .. } | Distrust::GrantedOtherwise { cpu } => {
-            return Some(tr!("find out what moves or changes the thread of CPU {cpu} (report --full)", cpu));
+            return Some(tr!(
+                "find out what moves the thread of CPU {cpu} or changes its settings (report --full)",
+                cpu
+            ));
         }
         Distrust::EndedEarly { .. } | Distrust::CutOff => {
             tr!("find out what ended the run early (a signal, a full disk), and let it run to its end")
@@ -79,7 +82,7 @@ pub fn remedy(doubt: &Distrust) -> Option<String> {
         }
         Distrust::Tracing { .. } => tr!("switch tracing off (current_tracer: nop)"),
         Distrust::Early { .. } => tr!(
-            "find the clock or timer that is wrong (dmesg, clocksource); on a real-time core, measure with --gravity tune"
+            "find the clock or timer that is wrong (dmesg, clocksource); on Cobalt or EVL, measure with --gravity tune"
         ),
         Distrust::Drifts { .. } => tr!("find what changes over the run: heat, a job, a load that grows"),
         Distrust::TooFew { .. } | Distrust::MaximaLost { .. } => return None,
@@ -149,7 +152,7 @@ fn told(doubt: &Distrust) -> (String, &'static str) {
         ),
         Distrust::HelperSibling { cpus: set } => (
             tr!("threads of punctual itself had to run on SMT siblings of the measured {cpus}", cpus = cpus(set)),
-            tr!("they slow these CPUs down"),
+            tr!("they slow the measured CPUs down"),
         ),
         Distrust::Faults { cpu, faults: n } => (
             tr!(
@@ -179,7 +182,7 @@ fn told(doubt: &Distrust) -> (String, &'static str) {
         }
         Distrust::GrantedOtherwise { cpu } => (
             tr!("the kernel granted the thread of CPU {cpu} other settings than requested", cpu),
-            tr!("the table of threads in the full report shows what"),
+            tr!("the table of threads in the full report shows which"),
         ),
         Distrust::Early { cpu, times: n, by } => {
             let times = times(*n);
@@ -187,7 +190,11 @@ fn told(doubt: &Distrust) -> (String, &'static str) {
                 Some(by) => tr!("CPU {cpu} woke before the release {times}, by up to {by}", cpu, times, by),
                 None => tr!("the thread of CPU {cpu} woke before its release {times}", cpu, times),
             };
-            (seen, tr!("a clock or a timer is wrong, or the gravity of a real-time core is too large"))
+            (
+                seen,
+                tr!("a clock or a timer is wrong, or the gravity of the Cobalt or EVL core (how early its timers are \
+                    set) is too large"),
+            )
         }
         Distrust::TooFew { due: 0 } => (tr!("no release came due").to_owned(), tr!("nothing can be said")),
         Distrust::TooFew { due } => (

@@ -27,7 +27,7 @@ pub fn verdict(report: &Report) -> VerdictWords {
         Answer::Inconclusive => {
             let why = verdict.inconclusive_because.as_ref();
             let why = why.map_or_else(
-                || tr!("the recording does not contain the values that this needs").to_owned(),
+                || tr!("the recording does not contain the values that a verdict needs").to_owned(),
                 inconclusive,
             );
             (tr!("Inconclusive"), tr!("{why}.{largest}", why, largest = largest(report)))
@@ -38,9 +38,10 @@ pub fn verdict(report: &Report) -> VerdictWords {
 
 /// The sentence about doubts that do not change the verdict; `None` without doubts.
 fn but(verdict: &Verdict) -> Option<String> {
-    let open = if verdict.cause_open { tr!(" How many of the misses come from that is not known.") } else { "" };
+    let open =
+        if verdict.cause_open { tr!(" How many of the misses come from the added latency is not known.") } else { "" };
     (!verdict.although.is_empty())
-        .then(|| tr!("That stands, although {doubts}.{open}", doubts = super::although(&verdict.although), open))
+        .then(|| tr!("The verdict stands, although {doubts}.{open}", doubts = super::although(&verdict.although), open))
 }
 
 fn held(report: &Report) -> String {
@@ -78,7 +79,7 @@ fn not_held(report: &Report) -> String {
 fn in_time(budget: Option<Nanos>) -> String {
     budget.map_or_else(
         || tr!("ran").to_owned(),
-        |budget| tr!("ran no later than {budget}", budget = units::latency(budget)),
+        |budget| tr!("ran at most {budget} late", budget = units::latency(budget)),
     )
 }
 
@@ -87,9 +88,9 @@ pub fn inconclusive(why: &Inconclusive) -> String {
         Inconclusive::NoBudget => tr!("no budget was stated, so there is no verdict").to_owned(),
         Inconclusive::NothingRan => tr!("a measured thread has no samples at all").to_owned(),
         Inconclusive::TooFew { due, wanted, time } => {
-            let time = time.map_or_else(String::new, |time| tr!(", in {time}", time = units::duration(time)));
+            let time = time.map_or_else(String::new, |time| tr!(", which take {time}", time = units::duration(time)));
             let due = units::counted(*due, "release");
-            tr!("only {due} came due; {wanted} would do{time}", due, wanted = units::count(*wanted), time)
+            tr!("only {due} came due; a verdict needs {wanted}{time}", due, wanted = units::count(*wanted), time)
         }
         Inconclusive::Doubt { doubt } => {
             tr!("no miss was seen, but {doubt}", doubt = super::although(std::slice::from_ref(doubt)))
@@ -102,7 +103,7 @@ fn largest(report: &Report) -> String {
     let ran = report.cpus.iter().map(|c| c.row.ran).fold(0, u64::saturating_add);
     let max = report.cpus.iter().filter_map(|c| c.row.latency.max).max();
     max.map_or_else(String::new, |max| {
-        tr!(" Largest of {ran} that ran: {max}.", ran = units::count(ran), max = units::latency(max))
+        tr!(" Largest latency of the {ran} that ran: {max}.", ran = units::count(ran), max = units::latency(max))
     })
 }
 
@@ -215,7 +216,7 @@ mod tests {
         assert!(words.seen.starts_with("no miss was seen, but the recording is cut off: "), "{}", words.seen);
         let but = plain(&verdict(&sample::eight_cpus()).but.unwrap());
         assert!(but.starts_with("That stands, although the whole machine stood"), "{but}");
-        assert!(but.ends_with(" How many of the misses come from that is not known."), "{but}");
+        assert!(but.ends_with(" How many of the misses come from the added latency is not known."), "{but}");
     }
 
     #[test]

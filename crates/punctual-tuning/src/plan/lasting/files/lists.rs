@@ -25,8 +25,7 @@ pub(super) fn steps(tree: &dyn Tree, wanted: &Wanted) -> Result<Lasted, Obstacle
     let who = |line: &str| line.split_whitespace().take(3).collect::<Vec<_>>().join(" ");
     lasted.steps.extend(list(tree, own_files::LIMITS, &wanted.limits, who)?);
     if !wanted.limits.is_empty() {
-        let limit = "limits count from the next log-in on, for members of the group that they name, and not for services: \
-            those have Limit...= of their unit";
+        let limit = "limits take effect at the next log-in, for members of the group that they name, and not for services: the limits of a service are set by Limit...= in its unit";
         lasted.limits.push(limit.to_owned());
     }
     Ok(lasted)

@@ -10,8 +10,9 @@ use std::fmt;
 /// Plans the start script, if the init has a place for one.
 pub(super) fn steps(tree: &dyn Tree, init: Option<Init>, wanted: &Wanted, lasted: &mut Lasted) -> Result<(), Obstacle> {
     if let Some(cpus) = &wanted.manager_cpus {
-        let limit =
-            format!("this init cannot set the CPUs of what it starts; isolcpus= or taskset keep programs on {cpus}");
+        let limit = format!(
+            "this init cannot set the CPUs of what it starts; isolcpus= or taskset keep programs on CPUs {cpus}"
+        );
         lasted.limits.push(limit);
     }
     let lines = lines(wanted, !matches!(init, Some(Init::OpenRc | Init::Runit | Init::SysV)));

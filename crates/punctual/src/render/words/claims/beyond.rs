@@ -36,7 +36,8 @@ pub(super) fn beyond(beyond: &Beyond, cause: Option<&str>) -> Vec<String> {
     let mut lines = Vec::new();
     if !levels.is_empty() {
         lines.push(tr!(
-            "{begin} latencies above {threshold} stay as frequent as in this run: {levels}.",
+            "{begin} latencies above {threshold} stay as frequent as in this run, these latencies are reached: \
+            {levels}.",
             begin = begin(tr!("If"), tr!("if")),
             threshold = units::latency(beyond.threshold),
             levels = levels.join(", ")

@@ -67,7 +67,7 @@ fn imported(claims: &SeriesClaims) -> Vec<String> {
         Assumed::Independent => format!("{}{told}", as_if()),
         Assumed::InOrder { stretches } => {
             tr!(
-                "With limits as wide as the differences between {parts} of the list: {told}",
+                "With limits that allow for how much {parts} of the list differ from each other: {told}",
                 parts = units::counted(stretches as u64, "part"),
                 told
             )

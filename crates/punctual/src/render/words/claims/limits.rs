@@ -25,13 +25,13 @@ pub(super) fn seen(phase: &PhaseClaims) -> Option<String> {
     let is_long = phase.moods.is_some_and(|moods| moods.too_long);
     let next = match (phase.drift, odds.is_empty()) {
         (Some(drift), _) => tr!(
-            " It says little about the next run, because this run changes over time: {early} of its seconds or longer \
-            stretches were high in the first half, {later} in the second.",
+            " It says little about the next run, because latencies drift over this run: of its seconds (or longer \
+            parts) with large latencies, {early} lie in the first half, {later} in the second.",
             early = units::count(drift.halves.0),
             later = units::count(drift.halves.1)
         ),
         (None, true) if is_long => {
-            tr!(" It says little about the next run, which may meet other moods of the machine.").to_owned()
+            tr!(" It says little about the next run, because the latency of this machine changes more slowly than a run of this length shows.").to_owned()
         }
         (None, true) => String::new(),
         (None, false) => tr!(" Probability of a new maximum: {odds}.", odds = odds.join(", ")),
@@ -86,7 +86,7 @@ pub(super) fn misses(misses: &Misses) -> String {
                 more = longer(more)
             )
         }
-        None => tr!("{told} Measuring longer will not bring it below 1 in {one_in}.", told, one_in),
+        None => tr!("{told} Measuring longer will not bring this limit below 1 in {one_in}.", told, one_in),
     }
 }
 
@@ -133,8 +133,8 @@ pub(super) fn moods(phase: &PhaseClaims) -> Option<String> {
     let changes = tr!("The latency of this machine stays different for about {length} at a time", length);
     Some(match moods.run_wanted.filter(|_| moods.too_long) {
         Some(wanted) => tr!(
-            "{changes}; a run of {time} has seen {seen} of these stretches, too few for limits for the next run: \
-            measure for {wanted}.",
+            "{changes}, and this run of {time} contains only {seen} such stretches of time, too few for limits for the \
+            next run: measure for {wanted}.",
             changes,
             time = units::duration(phase.time),
             seen,
@@ -164,15 +164,16 @@ pub(super) fn method(phase: &PhaseClaims) -> Option<String> {
     let moods = match phase.moods {
         Some(moods) => {
             tr!(
-                "by the spectrum of the run's {stretches} independent stretches of time ({moods})",
+                "as the spectrum of the run shows, which contains {stretches} independent stretches of time (method of \
+                {moods})",
                 stretches = units::count(whole(moods.stretches)),
                 moods = works.moods
             )
         }
-        None => tr!("as if all were independent, because the run is too short to show moods").to_owned(),
+        None => tr!("because the run is too short to show whether they depend on each other").to_owned(),
     };
     (!told.is_empty()).then(|| {
-        tr!("Method: of {releases}, {told} count as independent, {moods}; percentiles by {percentiles}, misses by {misses}, levels by {levels}.", releases = units::counted(phase.due, "release"), told = told.join(", "), moods, percentiles = works.percentiles, misses = works.misses, levels = works.levels)
+        tr!("Method: of {releases}, {told} count as independent, {moods}; percentiles by the method of {percentiles}, misses by that of {misses}, latencies reached once in an hour, a day or a year by that of {levels}.", releases = units::counted(phase.due, "release"), told = told.join(", "), moods, percentiles = works.percentiles, misses = works.misses, levels = works.levels)
     })
 }
 

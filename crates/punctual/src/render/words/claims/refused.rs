@@ -58,7 +58,14 @@ pub(super) fn reasons_of_cause(refusal: &Refusal) -> (String, String) {
     let (why, help) = reasons(refusal);
     if let Refusal::TooFew { blocks, wanted, .. } = refusal {
         let blocks = units::counted(*blocks, "block");
-        return (tr!("it shows in {blocks}, but {wanted} are needed", blocks, wanted = units::count(*wanted)), help);
+        return (
+            tr!(
+                "this cause shows in {blocks} of time, but {wanted} are needed",
+                blocks,
+                wanted = units::count(*wanted)
+            ),
+            help,
+        );
     }
     (why, help)
 }
@@ -118,7 +125,7 @@ fn reasons(refusal: &Refusal) -> (String, String) {
         ),
         Refusal::Missing { values: count } => (
             tr!(
-                "of the releases that came due, {count} in no cell, and may be larger than all others",
+                "{count} in no cell of the histogram although the release came due, and may be larger than all others",
                 count = are(*count, "value")
             ),
             tr!("Measure with a program that counts skipped releases with their latency, as punctual does.").to_owned(),
@@ -133,14 +140,15 @@ fn reasons(refusal: &Refusal) -> (String, String) {
         ),
         Refusal::Dependent { correlation, block } => (
             tr!(
-                "late activations depend on those {block} before (correlation {correlation})",
+                "the largest latencies of neighbouring parts of the run ({block} each) depend on each other \
+                (correlation {correlation})",
                 block = units::duration(*block),
                 correlation = format!("{:.2}", correlation)
             ),
             tr!("Find the load that comes and goes, or measure many times longer.").to_owned(),
         ),
         Refusal::Drifts(_) => (
-            tr!("the run changes over time").to_owned(),
+            tr!("latencies drift over the run").to_owned(),
             tr!("Find what changes: heat, a job, a load that grows.").to_owned(),
         ),
         Refusal::Regular(seen) => (
@@ -179,10 +187,8 @@ fn reasons(refusal: &Refusal) -> (String, String) {
                 late_activations = units::counted(*late, "late activation"),
                 known = units::count(*known)
             ),
-            tr!(
-                "Measure with more --windows or a higher --explain-threshold, so that a window of each late activation \
-                is kept."
-            )
+            tr!("Measure with more --windows or a higher --explain-threshold, so that the records of each late \
+                activation are kept.")
             .to_owned(),
         ),
         Refusal::Coarse { width, scale } => (
@@ -191,7 +197,7 @@ fn reasons(refusal: &Refusal) -> (String, String) {
                 width = units::latency(*width),
                 scale = scale.map_or_else(
                     || tr!("that lies within one step").to_owned(),
-                    |scale| tr!("of {scale}", scale = units::latency(scale))
+                    |scale| tr!("with a scale of {scale}", scale = units::latency(scale))
                 )
             ),
             tr!("Measure in nanoseconds.").to_owned(),
@@ -211,12 +217,15 @@ fn reasons(refusal: &Refusal) -> (String, String) {
             longer_run,
         ),
         Refusal::Unstable { part: by } => (
-            tr!("the answer changes by {by} with the threshold above which the tail begins", by = units::portion(*by)),
+            tr!(
+                "the estimate changes by {by} if another threshold is chosen above which the tail begins",
+                by = units::portion(*by)
+            ),
             longer_run,
         ),
         Refusal::Apart { count: how_many, from } => (
             tr!(
-                "the {how_many} largest, from {from} on, do not follow the same law as the rest",
+                "the {how_many} largest latencies, from {from} on, do not follow the same law as the rest",
                 how_many = units::count(*how_many),
                 from = units::latency(*from)
             ),
