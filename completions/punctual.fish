@@ -158,7 +158,7 @@ nanosleep\t'Sleep for one period from the current time, as the published suite c
 rpmsg\t'Send a message to another processor through --endpoint and wait for its answer'
 shm\t'Write a number to memory shared with another processor, and poll for its answer'"
 complete -c punctual -n "__fish_punctual_using_subcommand measure" -l endpoint -d 'With rpmsg and shm: device file or memory of the other side, such as /dev/rpmsg0, or PATH@OFFSET in bytes for memory' -r
-complete -c punctual -n "__fish_punctual_using_subcommand measure" -l clock -d 'The clock whose times the releases are, and by which latency is measured: realtime, tai, aux:0 to aux:7, or a PTP device such as /dev/ptp0' -r
+complete -c punctual -n "__fish_punctual_using_subcommand measure" -l clock -d 'The clock that sets the times of the releases and measures the latency: realtime, tai, aux:0 to aux:7, or a PTP device such as /dev/ptp0' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure" -l kernel -d 'The kernel that wakes the threads: Linux, or a real-time core beside it; two of them, as in linux,evl, are measured in turn, half of the duration each, and compared; --out then names a folder' -r -f -a "linux\t'Linux, in-band'
 evl\t'The EVL core of Xenomai 4, out-of-band'
 cobalt\t'The Cobalt core of Xenomai 3, out-of-band'"
@@ -168,7 +168,7 @@ irq\t'The handler of the timer, measured by the core\'s driver'"
 complete -c punctual -n "__fish_punctual_using_subcommand measure" -l gravity -d 'With a real-time core: by how much its timers fire early, to compensate for the time from the timer to the thread' -r -f -a "leave\t'Leave the gravity as it is'
 tune\t'Let the core\'s driver find the gravity, which takes up to 80 s; lasts until the next boot'
 reset\t'Restore the value that the kernel was built with'"
-complete -c punctual -n "__fish_punctual_using_subcommand measure" -l rounds -d 'With two kernels: number of rounds, each with one stretch on either kernel' -r
+complete -c punctual -n "__fish_punctual_using_subcommand measure" -l rounds -d 'With two kernels: number of rounds; each kernel is measured once in each round' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure" -l phase -d 'Phase of the releases on the clock' -r -f -a "auto\t'Same instant on all CPUs, as far from the tick as possible'
 aligned\t'Same instant on all CPUs, at multiples of the period'
 staggered\t'Spread evenly over the period, CPU by CPU'
@@ -185,7 +185,7 @@ complete -c punctual -n "__fish_punctual_using_subcommand measure" -l load-cpus 
 complete -c punctual -n "__fish_punctual_using_subcommand measure" -l load-dir -d 'Directory for the files of I/O loads [default: the folder of the recording]' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand measure" -l suite -d 'Run a published suite instead of a scenario of your own' -r -f -a "classic-2002\t'Idle, copy, read, write, /proc and graphics; 50 ms sleeps, 1000 samples each, the first two dropped'"
 complete -c punctual -n "__fish_punctual_using_subcommand measure" -l explain-threshold -d 'Activations with more latency than this are late [default: the latency that 99.9 % of the run so far did not exceed]' -r
-complete -c punctual -n "__fish_punctual_using_subcommand measure" -l windows -d 'Keep what the kernel did around at most this number of activations' -r
+complete -c punctual -n "__fish_punctual_using_subcommand measure" -l windows -d 'Keep what the kernel did around late activations, but for at most this number of them' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure" -l trace-buffer -d 'Size of the kernel\'s trace buffer for each measured CPU, as in 16M [default: 32M, less if memory is short]' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure" -l explain-engine -d 'How to look for causes: by the kernel\'s trace, alone or together with the kernel\'s noise tracer, or by a BPF program if this build has it' -r -f -a "tracefs\t'The kernel\'s trace'
 bpf\t'A program in the kernel'
@@ -227,7 +227,7 @@ complete -c punctual -n "__fish_punctual_using_subcommand inspect" -l engine -d 
 tracefs\t'The kernel\'s trace; needs root'"
 complete -c punctual -n "__fish_punctual_using_subcommand inspect" -l children -d 'Also observe the processes that PROGRAM has started or will start; those of a COMMAND are always observed'
 complete -c punctual -n "__fish_punctual_using_subcommand inspect" -l live -d 'Show the results so far while the program is observed, on the whole terminal'
-complete -c punctual -n "__fish_punctual_using_subcommand inspect" -l no-causes -d 'Do not look for the causes of late cycles; this needs records of everything else that runs on the CPUs of the program'
+complete -c punctual -n "__fish_punctual_using_subcommand inspect" -l no-causes -d 'Do not look for the causes of late cycles, and so do not record what else runs on the CPUs of the program'
 complete -c punctual -n "__fish_punctual_using_subcommand inspect" -l no-allocations -d 'Do not probe the allocator of the program. Such a probe is a breakpoint in the program\'s memory at malloc and similar functions, and is removed if it takes more than a hundredth of the time'
 complete -c punctual -n "__fish_punctual_using_subcommand inspect" -l no-trace -d 'Do not use the kernel\'s trace, only counters'
 complete -c punctual -n "__fish_punctual_using_subcommand inspect" -l dry-run -d 'Say what would be observed and how, and do nothing'
@@ -274,7 +274,7 @@ lava\t'Test cases as LAVA collects them'
 junit\t'JUnit XML, for CI'
 parquet\t'Parquet, one table for all runs of a fleet, over time; needs --out'"
 complete -c punctual -n "__fish_punctual_using_subcommand export" -s o -l out -d 'File to write [default: standard output]' -r -F
-complete -c punctual -n "__fish_punctual_using_subcommand export" -l budget -d 'Largest latency you can live with, for formats that pass or fail [default: the recording\'s]' -r
+complete -c punctual -n "__fish_punctual_using_subcommand export" -l budget -d 'Largest latency you can live with, for formats that say whether a run passed [default: the recording\'s]' -r
 complete -c punctual -n "__fish_punctual_using_subcommand export" -l run -d 'Name of the run in the table of --format parquet [default: the file\'s name]' -r
 complete -c punctual -n "__fish_punctual_using_subcommand export" -l machine-name -d 'Name of the machine in the table of --format parquet [default: its name or model, if the file states it]' -r
 complete -c punctual -n "__fish_punctual_using_subcommand export" -l from -d 'Read the file in this format, without recognising it: cyclictest, rt-tests-json, rt-tests-pairs, xenomai, latmus, rtla, jitterdebugger, jitterdebugger-raw, oslat, queuelat, hwlatdetect, rteval, stress-ng, rt-app, hdr, hgrm, boards, timestamps, periods or latencies' -r
@@ -311,7 +311,7 @@ cnc\t'Machine tool: servo thread of 1 ms'
 periodic\t'A loop that blocks until its next release'
 poll\t'A thread that polls and never gives up its CPU'"
 complete -c punctual -n "__fish_punctual_using_subcommand compare" -l config -d 'Project file that states the need [default: punctual.toml in this folder, if it is there]' -r -F
-complete -c punctual -n "__fish_punctual_using_subcommand compare" -l baseline -d 'Compare all of them with this recording' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand compare" -l baseline -d 'Compare all recordings with this one' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand compare" -l a -d 'Several recordings of the first side, compared with those of --b: how much the runs of one side differ determines how certain a difference is' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand compare" -l b -d 'Several recordings of the second side' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand compare" -l interleave -d 'Measure in turn: run COMMAND A, measure, run COMMAND B, measure, and so on, A B B A; then compare the rounds' -r
@@ -347,7 +347,7 @@ complete -c punctual -n "__fish_punctual_using_subcommand trend" -l csv -d 'Prin
 complete -c punctual -n "__fish_punctual_using_subcommand trend" -s q -l brief -l quiet -d 'Print one line and no progress, for scripts and CI logs'
 complete -c punctual -n "__fish_punctual_using_subcommand trend" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c punctual -n "__fish_punctual_using_subcommand campaign" -l shorten -d 'Divide all durations by this factor, to see whether a campaign runs to its end' -r
-complete -c punctual -n "__fish_punctual_using_subcommand campaign" -l out -d 'Folder to make for the campaign and its recordings [default: punctual-campaign-DATE-TIME, with boots below /var/lib]' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand campaign" -l out -d 'Folder to make for the campaign and its recordings [default: punctual-campaign-DATE-TIME; below /var/lib if the machine is rebooted for it]' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand campaign" -l resume -d 'Continue the campaign in this folder, or show its result again if it is complete' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand campaign" -l html -d 'Also write the page with all cells to this file; the campaign\'s folder has one in any case' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand campaign" -l at-boot -d 'Continues unattended after a boot'
@@ -380,7 +380,7 @@ complete -c punctual -n "__fish_punctual_using_subcommand snapshot" -s h -l help
 complete -c punctual -n "__fish_punctual_using_subcommand fleet; and not __fish_seen_subcommand_from run pack ask help" -s h -l help -d 'Print help'
 complete -c punctual -n "__fish_punctual_using_subcommand fleet; and not __fish_seen_subcommand_from run pack ask help" -f -a "run" -d 'Run a command of punctual on many hosts by ssh, and fetch what it writes'
 complete -c punctual -n "__fish_punctual_using_subcommand fleet; and not __fish_seen_subcommand_from run pack ask help" -f -a "pack" -d 'Pack the recordings and audits of many machines into tables that SQL engines can read'
-complete -c punctual -n "__fish_punctual_using_subcommand fleet; and not __fish_seen_subcommand_from run pack ask help" -f -a "ask" -d 'Ask the packed tables a question, by DuckDB: which machines are bad, what they share, what brought it'
+complete -c punctual -n "__fish_punctual_using_subcommand fleet; and not __fish_seen_subcommand_from run pack ask help" -f -a "ask" -d 'Ask the packed tables a question, by DuckDB: which machines are bad, what they share, which change made them worse'
 complete -c punctual -n "__fish_punctual_using_subcommand fleet; and not __fish_seen_subcommand_from run pack ask help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from run" -l hosts -d 'List of hosts: one on each line, in a form that ssh accepts; text after a # is ignored' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from run" -l out -d 'Folder of the results; with the folder of an earlier run, only hosts without a result are tried [default: punctual-fleet-DATE-TIME]' -r -F
@@ -421,13 +421,13 @@ complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen
 complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from ask" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from help" -f -a "run" -d 'Run a command of punctual on many hosts by ssh, and fetch what it writes'
 complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from help" -f -a "pack" -d 'Pack the recordings and audits of many machines into tables that SQL engines can read'
-complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from help" -f -a "ask" -d 'Ask the packed tables a question, by DuckDB: which machines are bad, what they share, what brought it'
+complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from help" -f -a "ask" -d 'Ask the packed tables a question, by DuckDB: which machines are bad, what they share, which change made them worse'
 complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c punctual -n "__fish_punctual_using_subcommand torture" -l cpus -d 'CPUs to test; one CPU of the machine always runs ordinary threads only [default: every CPU this process may use]' -r
 complete -c punctual -n "__fish_punctual_using_subcommand torture" -l duration -d 'How long to test' -r
 complete -c punctual -n "__fish_punctual_using_subcommand torture" -l threads -d 'Threads on each CPU, or timers of each kind [default: 16; 4 with fpu]' -r
 complete -c punctual -n "__fish_punctual_using_subcommand torture" -l priority -d 'SCHED_FIFO priority of the first real-time thread, 1 to 95; no thread has a higher one' -r
-complete -c punctual -n "__fish_punctual_using_subcommand torture" -l load-dir -d 'Directory for files of the load that heap runs [default: the current one]' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand torture" -l load-dir -d 'Directory for the files of the load that the test heap runs [default: the current one]' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand torture" -l plant -d 'Spoil one register once, to check that switches or fpu notices it: the exit code must then be 2'
 complete -c punctual -n "__fish_punctual_using_subcommand torture" -l own-tests -d 'First run the tests of Xenomai 3 (smokey) or Xenomai 4 (evl test), if they are installed'
 complete -c punctual -n "__fish_punctual_using_subcommand torture" -s q -l brief -l quiet -d 'Print one line and no progress, for scripts and CI logs'
@@ -439,7 +439,7 @@ complete -c punctual -n "__fish_punctual_using_subcommand lab; and not __fish_se
 complete -c punctual -n "__fish_punctual_using_subcommand lab; and not __fish_seen_subcommand_from compare gate bisect help" -f -a "bisect" -d 'Find the version, the word of the command line, or the option of the configuration that made a kernel worse'
 complete -c punctual -n "__fish_punctual_using_subcommand lab; and not __fish_seen_subcommand_from compare gate bisect help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c punctual -n "__fish_punctual_using_subcommand lab; and __fish_seen_subcommand_from compare" -l kernel -d 'Kernels: debian:12, debian:13-rt, debian:12-rt-arm64, an image (./bzImage), deb:FILE. Each may be followed by +WORD for a word of its command line, and +FILE.ko for a module; +preempt=all is four kernels' -r
-complete -c punctual -n "__fish_punctual_using_subcommand lab; and __fish_seen_subcommand_from compare" -l load -d 'Load phases in turn, loads of a phase joined by +; classic-2002 is idle and the four loads of that study that need no display' -r
+complete -c punctual -n "__fish_punctual_using_subcommand lab; and __fish_seen_subcommand_from compare" -l load -d 'Load phases in turn, loads of a phase joined by +; classic-2002 stands for idle and the four loads of the published suite classic-2002 that need no display' -r
 complete -c punctual -n "__fish_punctual_using_subcommand lab; and __fish_seen_subcommand_from compare" -l period -d 'Time between releases' -r
 complete -c punctual -n "__fish_punctual_using_subcommand lab; and __fish_seen_subcommand_from compare" -l duration -d 'Length of one measurement in the guest\'s time, over all loads' -r
 complete -c punctual -n "__fish_punctual_using_subcommand lab; and __fish_seen_subcommand_from compare" -l binary -d 'Static punctual for the guests, one for each architecture [default: this program, if it is static]' -r -F
@@ -462,7 +462,7 @@ complete -c punctual -n "__fish_punctual_using_subcommand lab; and __fish_seen_s
 complete -c punctual -n "__fish_punctual_using_subcommand lab; and __fish_seen_subcommand_from gate" -l build -d 'Command that builds the kernel to judge: $PUNCTUAL_CONFIG names its configuration, $PUNCTUAL_IMAGE the file for its image' -r
 complete -c punctual -n "__fish_punctual_using_subcommand lab; and __fish_seen_subcommand_from gate" -l baseline -d 'Compare the kernel with the one in this file, which --save has written; load, period, duration and memory are those of the file' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand lab; and __fish_seen_subcommand_from gate" -l save -d 'Write the measurements of this kernel to a file with which later kernels are compared' -r -F
-complete -c punctual -n "__fish_punctual_using_subcommand lab; and __fish_seen_subcommand_from gate" -l load -d 'Load phases in turn, loads of a phase joined by +; classic-2002 is idle and the four loads of that study that need no display' -r
+complete -c punctual -n "__fish_punctual_using_subcommand lab; and __fish_seen_subcommand_from gate" -l load -d 'Load phases in turn, loads of a phase joined by +; classic-2002 stands for idle and the four loads of the published suite classic-2002 that need no display' -r
 complete -c punctual -n "__fish_punctual_using_subcommand lab; and __fish_seen_subcommand_from gate" -l period -d 'Time between releases' -r
 complete -c punctual -n "__fish_punctual_using_subcommand lab; and __fish_seen_subcommand_from gate" -l duration -d 'Length of one measurement in the guest\'s time, over all loads' -r
 complete -c punctual -n "__fish_punctual_using_subcommand lab; and __fish_seen_subcommand_from gate" -l binary -d 'Static punctual for the guests, one for each architecture [default: this program, if it is static]' -r -F
@@ -484,7 +484,7 @@ complete -c punctual -n "__fish_punctual_using_subcommand lab; and __fish_seen_s
 complete -c punctual -n "__fish_punctual_using_subcommand lab; and __fish_seen_subcommand_from bisect" -l good-config -d 'Configuration of a good kernel' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand lab; and __fish_seen_subcommand_from bisect" -l bad-config -d 'Configuration of a bad kernel' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand lab; and __fish_seen_subcommand_from bisect" -l build -d 'Command that builds a kernel: $PUNCTUAL_CONFIG names its configuration, $PUNCTUAL_IMAGE the file for its image' -r
-complete -c punctual -n "__fish_punctual_using_subcommand lab; and __fish_seen_subcommand_from bisect" -l load -d 'Load phases in turn, loads of a phase joined by +; classic-2002 is idle and the four loads of that study that need no display' -r
+complete -c punctual -n "__fish_punctual_using_subcommand lab; and __fish_seen_subcommand_from bisect" -l load -d 'Load phases in turn, loads of a phase joined by +; classic-2002 stands for idle and the four loads of the published suite classic-2002 that need no display' -r
 complete -c punctual -n "__fish_punctual_using_subcommand lab; and __fish_seen_subcommand_from bisect" -l period -d 'Time between releases' -r
 complete -c punctual -n "__fish_punctual_using_subcommand lab; and __fish_seen_subcommand_from bisect" -l duration -d 'Length of one measurement in the guest\'s time, over all loads' -r
 complete -c punctual -n "__fish_punctual_using_subcommand lab; and __fish_seen_subcommand_from bisect" -l binary -d 'Static punctual for the guests, one for each architecture [default: this program, if it is static]' -r -F
@@ -521,7 +521,7 @@ complete -c punctual -n "__fish_punctual_using_subcommand audit" -l config -d 'P
 complete -c punctual -n "__fish_punctual_using_subcommand audit" -l cpus -d 'CPUs for the real-time work, for example 2-3 [default: the isolated CPUs, or all if none is isolated]' -r
 complete -c punctual -n "__fish_punctual_using_subcommand audit" -l period -d 'Time between releases, if it is known' -r
 complete -c punctual -n "__fish_punctual_using_subcommand audit" -l budget -d 'Largest latency you can live with; findings that matter only for smaller budgets are excused' -r
-complete -c punctual -n "__fish_punctual_using_subcommand audit" -l fail-on -d 'Exit with 2 if a finding is at least this bad; with --diff, if a finding that became worse is' -r -f -a "fail\t'Findings that are high or fatal'
+complete -c punctual -n "__fish_punctual_using_subcommand audit" -l fail-on -d 'Exit with 2 if a finding is at least this bad; with --diff, only findings that became worse count' -r -f -a "fail\t'Findings that are high or fatal'
 warn\t'Findings that are medium, too'"
 complete -c punctual -n "__fish_punctual_using_subcommand audit" -l machine -d 'Take a captured machine instead of this one: a file written by punctual snapshot' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand audit" -l root -d 'Take an unpacked system instead of this machine: the folder of a disk image, an initramfs or a sos report' -r -F
@@ -578,7 +578,7 @@ aarch64\t'64-bit ARM'
 arm\t'32-bit ARM'
 riscv64\t'64-bit RISC-V'"
 complete -c punctual -n "__fish_punctual_using_subcommand tune" -l xenomai -d 'With --print cmdline: version of Xenomai 3 it is for [default: 3.3]' -r
-complete -c punctual -n "__fish_punctual_using_subcommand tune" -l owners -d 'With --print rk3568-l3: which CPUs own which quarters, for example \'0-2=0-1;3=2-3\', or a word to read back, for example 0xc333' -r
+complete -c punctual -n "__fish_punctual_using_subcommand tune" -l owners -d 'With --print rk3568-l3: which CPUs own which quarters of the L3 cache, for example \'0-2=0-1;3=2-3\', or a word to decode, for example 0xc333' -r
 complete -c punctual -n "__fish_punctual_using_subcommand tune" -l for -d 'Apply, run this command, and put everything back when it ends' -r
 complete -c punctual -n "__fish_punctual_using_subcommand tune" -l only -d 'Knobs to change, and no others, for example irq.affinity,iso.domain' -r -f -a "(__fish_punctual_knobs)"
 complete -c punctual -n "__fish_punctual_using_subcommand tune" -l except -d 'Knobs to leave alone' -r -f -a "(__fish_punctual_knobs)"
@@ -598,9 +598,9 @@ race\t'Each alone; the less promising half is dropped, again and again'"
 complete -c punctual -n "__fish_punctual_using_subcommand optimize" -l settle -d 'With --boots: the time a machine must have been up before a boot is measured' -r
 complete -c punctual -n "__fish_punctual_using_subcommand optimize" -l run -d 'Length of one measurement; many short measurements are better than few long ones' -r
 complete -c punctual -n "__fish_punctual_using_subcommand optimize" -l load -d 'Load to measure under, loads joined by +, phases by commas [default: the profile\'s, or none]' -r
-complete -c punctual -n "__fish_punctual_using_subcommand optimize" -l load-dir -d 'Directory for the files of I/O loads [default: the campaign\'s]' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand optimize" -l load-dir -d 'Directory for the files of I/O loads [default: the campaign\'s folder]' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand optimize" -l period -d 'Time between releases [default: the profile\'s, or 1ms]' -r
-complete -c punctual -n "__fish_punctual_using_subcommand optimize" -l budget -d 'Largest latency you can live with: what is later is a miss [default: the profile\'s, or only skipped releases are]' -r
+complete -c punctual -n "__fish_punctual_using_subcommand optimize" -l budget -d 'Largest latency you can live with: what is later is a miss [default: the profile\'s; without one, only skipped releases are misses]' -r
 complete -c punctual -n "__fish_punctual_using_subcommand optimize" -l priority -d 'SCHED_FIFO priority, 1 to 95 [default: the profile\'s, or 90]' -r
 complete -c punctual -n "__fish_punctual_using_subcommand optimize" -l dma-latency -d 'Hold /dev/cpu_dma_latency at this number of microseconds in every measurement, as the application does' -r
 complete -c punctual -n "__fish_punctual_using_subcommand optimize" -l profile -d 'Kind of work the machine is for: a preset, a profile of the project file, or just periodic, poll or audio' -r -f -a "ethercat\t'EtherCAT master with distributed clocks'
@@ -657,7 +657,7 @@ complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_s
 complete -c punctual -n "__fish_punctual_using_subcommand help; and not __fish_seen_subcommand_from init check lint status revert measure merge explain inspect watch export report compare trend campaign share snapshot fleet torture lab man completions audit tune optimize help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c punctual -n "__fish_punctual_using_subcommand help; and __fish_seen_subcommand_from fleet" -f -a "run" -d 'Run a command of punctual on many hosts by ssh, and fetch what it writes'
 complete -c punctual -n "__fish_punctual_using_subcommand help; and __fish_seen_subcommand_from fleet" -f -a "pack" -d 'Pack the recordings and audits of many machines into tables that SQL engines can read'
-complete -c punctual -n "__fish_punctual_using_subcommand help; and __fish_seen_subcommand_from fleet" -f -a "ask" -d 'Ask the packed tables a question, by DuckDB: which machines are bad, what they share, what brought it'
+complete -c punctual -n "__fish_punctual_using_subcommand help; and __fish_seen_subcommand_from fleet" -f -a "ask" -d 'Ask the packed tables a question, by DuckDB: which machines are bad, what they share, which change made them worse'
 complete -c punctual -n "__fish_punctual_using_subcommand help; and __fish_seen_subcommand_from lab" -f -a "compare" -d 'Measure several kernels under the same loads, and show them side by side'
 complete -c punctual -n "__fish_punctual_using_subcommand help; and __fish_seen_subcommand_from lab" -f -a "gate" -d 'Compare a kernel with an earlier one, for CI: exits with 2 if it is worse'
 complete -c punctual -n "__fish_punctual_using_subcommand help; and __fish_seen_subcommand_from lab" -f -a "bisect" -d 'Find the version, the word of the command line, or the option of the configuration that made a kernel worse'

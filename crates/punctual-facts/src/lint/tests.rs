@@ -143,7 +143,7 @@ fn where_no_module_is_shown_none_is_told_of() {
     let untold = |snapshot: &str, word: &str| {
         let (verdict, why) = live(snapshot, word).remove(0);
         assert_eq!(verdict, Unknown, "{word}: {why}");
-        why.contains("it is not known whether this machine has it")
+        why.contains("whether this machine's kernel has the parameter is not known")
     };
     assert!(untold("", "vendor_module.enable=1"));
     assert!(untold("/sys/module ! denied\n", "vendor_module.enable=1"));

@@ -153,8 +153,8 @@ fn a_kernel_that_does_not_come_up_is_tried_twice_and_left_out() {
     assert_eq!(
         refused.outcome,
         RunOutcome::Refused(format!(
-            "after 2 boots that did not come up as asked, or ended before anybody looked: the machine was seen with \
-             kernel 6.1 and 'BOOT_IMAGE=/vmlinuz {PLAIN}'"
+            "after 2 boots in which the machine did not run with the requested kernel and command line, or rebooted before \
+             punctual could check: it was seen with kernel 6.1 and 'BOOT_IMAGE=/vmlinuz {PLAIN}'"
         ))
     );
     assert_eq!(kept.campaign.next(), Next::Done);
@@ -209,8 +209,9 @@ fn each_kind_of_boot_in_vain_is_told() {
     assert!(tries.is_over() && tries.are_its_own_fault());
     assert_eq!(
         tries.told(),
-        "after 3 boots that came up as asked, and ended before they were measured; after 1 boot that did not come up as \
-         asked, or ended before anybody looked: the machine was seen with kernel 6.1 and 'ro'"
+        "after 3 boots that came up as asked, and ended before they were measured; after 1 boot in which the \
+         machine did not run with the requested kernel and command line, or rebooted before punctual could check: it was seen \
+         with kernel 6.1 and 'ro'"
     );
     let taken = Tries { taken_away: ABSENT_MAX, ..Tries::default() };
     assert!(taken.is_over() && !taken.are_its_own_fault(), "{}", taken.told());

@@ -154,7 +154,7 @@ fn a_cell_whose_kernel_does_not_come_up_is_left_out_with_that_as_its_reason() {
     let mut machine = Machine { bad: "nohz_full", ..Machine::new(experiment(Order::Abba)) };
     let (experiment, across, is_home) = machine.run_out();
     let why = experiment.refused(3).unwrap();
-    assert!(why.starts_with("after 2 boots that did not come up as asked"), "{why}");
+    assert!(why.starts_with("after 2 boots in which the machine did not run with the requested kernel"), "{why}");
     assert!(is_home && across.gave_up.is_none());
     for cell in 0..3 {
         assert_eq!(experiment.measured(cell), [0, 1], "{cell}");

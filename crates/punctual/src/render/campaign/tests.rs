@@ -35,8 +35,8 @@ fn cell(name: &str, refused: Option<&str>) -> CellResult {
     }
 }
 
-const NOT_UP: &str = "after 2 boots that did not come up as asked, or ended before anybody looked: the machine was seen with \
-     kernel 6.1 and 'ro'";
+const NOT_UP: &str = "after 2 boots in which the machine did not run with the requested kernel and command line, or rebooted \
+     before punctual could check: it was seen with kernel 6.1 and 'ro'";
 
 fn result() -> Result {
     Result {

@@ -63,7 +63,7 @@ fn one_late_activation_part_by_part() {
 fn check_says_who_it_was_apart_from_the_headline() {
     let text = text::short(&sample::causes(), &golden::root(), [paths()[0], None], Style::default());
     assert_golden("causes.check.txt", &text);
-    assert!(text.contains("Causes of the largest latencies (in a traced pass of its own)"), "{text}");
+    assert!(text.contains("Causes of the largest latencies (from a separate pass with tracing)"), "{text}");
 }
 
 #[test]
@@ -115,7 +115,7 @@ fn the_page_shows_lanes_marks_and_the_ranking() {
         ">release<",
         ">timer interrupt, timer expired, woken<",
         ">body<",
-        "Incomplete: the kernel lost records in it",
+        "Incomplete: the kernel lost records of this activation",
         "from traced phases",
         "nvme0q3 (irq 131): 812 \u{b5}s\nfrom 0 ns to 812 \u{b5}s after the release (timer late)",
     ] {

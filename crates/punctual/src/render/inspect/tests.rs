@@ -339,7 +339,7 @@ fn cycles_that_only_others_made_late_are_told_with_the_cause_and_need_no_change_
     let text = text(&inspection, &Command::new(["inspect", "x"]), Style::default());
     let said = text.split_whitespace().collect::<Vec<_>>().join(" ").replace(THIN, " ");
     assert!(
-        said.contains("DISTURBED: 201 releases over the budget, in 12 003 cycles of 1 thread; most of that by"),
+        said.contains("DISTURBED: 201 releases later than the budget, in 12 003 cycles of 1 thread; most of the latency comes from"),
         "{said}"
     );
     assert!(said.contains("device interrupt nvme0q3") && said.contains("Remove what made cycles late"), "{said}");

@@ -99,7 +99,7 @@ fn the_numbers_are_those_of_the_report() {
     let change = json!({
         "code": "change",
         "ids": ["dyn.preempt"],
-        "text": "Change 1 setting that the audit calls bad (the plan is shown first, and can be undone): Then measure again.",
+        "text": "Change 1 setting that the audit calls bad (the plan is shown first; the changes can be undone): Then measure again.",
         "command": "punctual tune --cpus 0-1 --only dyn.preempt",
     });
     assert_eq!([&document["next"][0], &document["next"][1]], [&look, &change]);

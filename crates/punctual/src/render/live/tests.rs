@@ -138,9 +138,9 @@ fn keys_scroll_and_ask() {
     let mut view = after(64, 1..=5);
     picture(&mut view, 130, 20);
     assert_eq!([Key::PageDown, Key::Down, Key::Up, Key::Down].map(|key| view.press(key)), [None; 4]);
-    assert!(picture(&mut view, 130, 20).contains("CPU 14 to 25 of 64"), "{}", picture(&mut view, 130, 20));
+    assert!(picture(&mut view, 130, 20).contains("CPU rows 14 to 25 of 64"), "{}", picture(&mut view, 130, 20));
     (0..20).for_each(|_| assert_eq!(view.press(Key::PageDown), None));
-    assert!(picture(&mut view, 130, 20).contains("CPU 53 to 64 of 64"));
+    assert!(picture(&mut view, 130, 20).contains("CPU rows 53 to 64 of 64"));
     view.press(Key::Up);
     assert!(
         picture(&mut view, 130, 20).contains("CPU 52 to 63 of 64"),

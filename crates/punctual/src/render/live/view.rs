@@ -183,7 +183,7 @@ impl View {
             let [_, p999, max] = numbers.so_far.cells();
             Line::new(
                 Weight::Plain,
-                &tr!("CPU {cpu} max {max} p99.9 {p999}", cpu, max = max.trim(), p999 = p999.trim()),
+                &tr!("{cpu} max {max} p99.9 {p999}", cpu, max = max.trim(), p999 = p999.trim()),
                 columns,
             )
         };

@@ -181,7 +181,7 @@ mod tests {
         assert_eq!(words.word, "Held");
         let seen = plain(&words.seen);
         assert!(
-            seen.starts_with("all 60 000 releases on CPUs 0-1 ran no later than 100 us. Largest of 60 000"),
+            seen.starts_with("all 60 000 releases on CPUs 0-1 ran at most 100 us late. Largest latency of the 60 000"),
             "{seen}"
         );
         let bound = plain(&words.bound.unwrap());
@@ -189,7 +189,7 @@ mod tests {
         let clusters = "Large latencies come in clusters, so these 60 000 releases count only as ";
         assert!(bound.contains(clusters) && bound.contains("None of them missed, so the limit is 3 in "), "{bound}");
         let but = plain(&words.but.unwrap());
-        assert!(but.starts_with("That stands, although the hypervisor took 40 ms"), "{but}");
+        assert!(but.starts_with("The verdict stands, although the hypervisor took 40 ms"), "{but}");
         let mut report = sample::two_cpus();
         report.verdict.independent = Some(report.verdict.due);
         let bound = plain(&verdict(&report).bound.unwrap());
@@ -215,7 +215,7 @@ mod tests {
         assert!(words.word == "Inconclusive" && words.but.is_none());
         assert!(words.seen.starts_with("no miss was seen, but the recording is cut off: "), "{}", words.seen);
         let but = plain(&verdict(&sample::eight_cpus()).but.unwrap());
-        assert!(but.starts_with("That stands, although the whole machine stood"), "{but}");
+        assert!(but.starts_with("The verdict stands, although the whole machine stood"), "{but}");
         assert!(but.ends_with(" How many of the misses come from the added latency is not known."), "{but}");
     }
 
@@ -233,7 +233,7 @@ mod tests {
         let time = Some(Nanos::from_secs(450));
         report.verdict.inconclusive_because = Some(Inconclusive::TooFew { due: 200, wanted: 3_000, time });
         let seen = plain(&verdict(&report).seen);
-        assert!(seen.starts_with("only 200 releases came due; 3 000 would do, in 7 min 30 s."), "{seen}");
+        assert!(seen.starts_with("only 200 releases came due; a verdict needs 3 000, which take 7 min 30 s."), "{seen}");
     }
 
     #[test]
