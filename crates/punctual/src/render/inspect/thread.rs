@@ -86,7 +86,7 @@ fn of_cycles(sheet: &mut Sheet, cycles: &ThreadCycles) {
     );
     if cycles.skipped > 0 {
         let told = tr!(
-            "{latency_due}, including {releases} that passed without a cycle",
+            "{latency_due}, with {releases} skipped",
             latency_due = quantiles(&cycles.latency_due),
             releases = counted(cycles.skipped, "release")
         );
@@ -107,7 +107,7 @@ fn of_cycles(sheet: &mut Sheet, cycles: &ThreadCycles) {
         LABEL,
         "",
         &tr!(
-            "response {response}; cycles still running at the next release: {overruns}",
+            "response {response}; {overruns} overran",
             response = quantiles(&times.response),
             overruns = count(cycles.overruns)
         ),

@@ -378,16 +378,12 @@ fn file_of(code: &Code) -> &str {
 pub fn period_errors(errors: &PeriodErrors) -> String {
     let shows = match errors.shows {
         PeriodErrorsShow::Grid => {
-            tr!("errors do not add up: each wake-up deviates from a fixed grid of releases by itself")
+            tr!("each wake-up deviates from a fixed grid of releases by itself")
         }
         PeriodErrorsShow::Accumulation => tr!("errors add up: each wake-up shifts all later ones"),
         PeriodErrorsShow::Wandering => tr!("latency changes slowly, over many cycles"),
     };
-    tr!(
-        "autocorrelation of the errors of successive periods {rho1}: {shows}",
-        rho1 = format!("{:.2}", errors.rho1),
-        shows
-    )
+    tr!("autocorrelation of successive period errors {rho1}: {shows}", rho1 = format!("{:.2}", errors.rho1), shows)
 }
 
 pub fn worst(worst: &WorstCycle) -> String {
@@ -552,8 +548,7 @@ pub fn trust(inspection: &Inspection) -> String {
             end
         ),
         (engine, lost) => tr!(
-            "recorded by {engine}, {records} lost beside {read} that were read: cycles with missing records are left \
-            out{end}",
+            "by {engine}: {read} records read, {records} lost; cycles with missing records are left out{end}",
             engine = recorded_by(engine),
             records = counted(lost, "record"),
             read = count(inspection.records),
@@ -653,7 +648,7 @@ fn percent(share: f64) -> String {
 /// What was recorded of each cycle of a thread, and how much of its time that took.
 pub fn of_each_cycle(cost: &CycleCost) -> String {
     tr!(
-        "each cycle had {records} records on average, which took about {time}",
+        "its cycles had {records} records each, which took about {time}",
         records = format!("{:.1}", cost.records),
         time = latency(cost.time)
     )

@@ -143,7 +143,7 @@ fn keys_scroll_and_ask() {
     assert!(picture(&mut view, 130, 20).contains("CPU rows 53 to 64 of 64"));
     view.press(Key::Up);
     assert!(
-        picture(&mut view, 130, 20).contains("CPU 52 to 63 of 64"),
+        picture(&mut view, 130, 20).contains("CPU rows 52 to 63 of 64"),
         "there is nothing beyond the end to come back from"
     );
     assert_eq!(view.press(Key::Char('m')), Some(Wish::Mark));

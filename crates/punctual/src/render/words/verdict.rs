@@ -233,7 +233,10 @@ mod tests {
         let time = Some(Nanos::from_secs(450));
         report.verdict.inconclusive_because = Some(Inconclusive::TooFew { due: 200, wanted: 3_000, time });
         let seen = plain(&verdict(&report).seen);
-        assert!(seen.starts_with("only 200 releases came due; a verdict needs 3 000, which take 7 min 30 s."), "{seen}");
+        assert!(
+            seen.starts_with("only 200 releases came due; a verdict needs 3 000, which take 7 min 30 s."),
+            "{seen}"
+        );
     }
 
     #[test]

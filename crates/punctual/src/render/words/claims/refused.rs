@@ -291,7 +291,10 @@ mod tests {
         let told = "The latency that is exceeded once in a day or a year is not estimated: the file contains 50 values, but \
             200 are needed. Measure 1 s more.";
         assert_eq!(refused_of_import(&few).replace('\u{202f}', " "), told);
-        assert_eq!(reasons_of_cause(&few).0.replace('\u{202f}', " "), "this cause shows in 50 blocks of time, but 200 are needed");
+        assert_eq!(
+            reasons_of_cause(&few).0.replace('\u{202f}', " "),
+            "this cause shows in 50 blocks of time, but 200 are needed"
+        );
         assert!(refused_of_import(&Refusal::Doubted).starts_with("Nothing is claimed: "));
     }
 
