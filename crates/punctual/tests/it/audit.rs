@@ -103,7 +103,7 @@ fn two_machines_are_compared() {
     let (stock, rt) = ("debian-12-stock-plain", "debian-12-rt-isolated");
     let better = difference(&[], stock, rt);
     let text = &better.out;
-    for part in ["PREEMPT_RT", "+ isolcpus=managed_irq,domain,2-3", "Better on the second", "kconf.flavour"] {
+    for part in ["PREEMPT_RT", "+ isolcpus=managed_irq,domain,2-3", "Better in the second audit", "kconf.flavour"] {
         assert!(text.contains(part), "no '{part}' in\n{text}");
     }
     assert_eq!(better.code, 0);

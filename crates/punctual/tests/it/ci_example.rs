@@ -55,7 +55,7 @@ fn every_step_of_the_example_runs_and_leaves_what_it_uploads() {
     let again = ["check", "--cpus", "0", "--duration", "1s", "--junit", "latency.xml"];
     run.punctual(&again).refused(&["latency.xml is there already", "another --junit"]);
     let newest = run.punctual(&["report", "--brief"]);
-    assert!(newest.err.contains("the newest here: ") && newest.out.lines().count() == 1, "{newest:?}");
+    assert!(newest.err.contains("taking the newest of this folder: ") && newest.out.lines().count() == 1, "{newest:?}");
 }
 
 /// The steps run in one shell that ends at the first error, as LAVA runs them.

@@ -351,7 +351,7 @@ fn what_is_no_recording_is_refused_by_name() {
     // Files that cannot be shown are skipped, and the newest recording is taken.
     let said = compare(&["good.punctual"]);
     assert!(said.out.contains("against good.punctual") && said.code != 1, "{said:?}");
-    for part in ["skipped empty.punctual: ", "skipped text.punctual: ", "the newest here: "] {
+    for part in ["skipped empty.punctual: ", "skipped text.punctual: ", "taking the newest of this folder: "] {
         assert!(said.err.contains(part), "{part}: {said:?}");
     }
     compare(&["good.punctual", "nowhere.punctual"]).refused(&["nowhere.punctual"]);

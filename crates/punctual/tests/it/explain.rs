@@ -171,7 +171,7 @@ fn a_report_tells_the_causes_apart_from_the_headline() {
     let run = Run::new();
     let file = recorded(&run, 40);
     let said = run.punctual(&["report", file]);
-    assert!(said.out.contains("hog95") && said.out.contains("in a traced pass of its own"), "{said:?}");
+    assert!(said.out.contains("hog95") && said.out.contains("from a separate pass with tracing"), "{said:?}");
     let document = run.json(&["report", file, "--json"]);
     fits(include_str!("../../../../schemas/report-3.schema.json"), &document);
     assert_eq!(document["causes"]["apart"], true);

@@ -54,7 +54,7 @@ fn a_dry_run_starts_nothing() {
     let file = run.path("made");
     let said = run.punctual(&["inspect", "--dry-run", "--", "touch", file.to_str().unwrap()]);
     assert_eq!(said.code, 0, "{said:?}");
-    assert!(said.out.contains("Would start touch"), "{said:?}");
+    assert!(said.out.contains("Would start and observe touch"), "{said:?}");
     assert!(!file.exists());
 }
 
@@ -81,5 +81,5 @@ fn what_cannot_be_inspected_is_refused_with_the_reason() {
 fn an_engine_that_this_build_has_not_is_refused() {
     let here = std::process::id().to_string();
     let said = Run::new().punctual(&["inspect", "--engine", "bpf", &here]);
-    said.refused(&["the engine that you asked for cannot be used", "built without it"]);
+    said.refused(&["the engine that you asked for cannot be used", "this build of punctual does not contain it"]);
 }

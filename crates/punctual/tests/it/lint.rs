@@ -169,8 +169,8 @@ fn a_pipe_nobody_writes_into_is_refused() {
 #[test]
 fn one_word_is_not_words() {
     let text = |line: &str| of_line(line, &[]).out;
-    assert!(text("quiet").starts_with("1 word for 6.12"), "{}", text("quiet"));
-    assert!(text("").starts_with("0 words for 6.12") && text("").trim_end().ends_with("x86-64"), "{}", text(""));
+    assert!(text("quiet").starts_with("1 word for kernel 6.12"), "{}", text("quiet"));
+    assert!(text("").starts_with("0 words for kernel 6.12") && text("").trim_end().ends_with("x86-64"), "{}", text(""));
     assert!(text("quiet -- a").contains("the word after it is for init"), "{}", text("quiet -- a"));
     assert!(text("quiet -- a b").contains("the 2 words after it are for init"), "{}", text("quiet -- a b"));
     assert!(text("quiet --").contains("no word follows it"), "{}", text("quiet --"));

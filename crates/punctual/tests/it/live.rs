@@ -179,7 +179,7 @@ fn an_inspection_shows_what_is_known_and_ends_with_a_key() {
     session.press(b"q");
     let status = session.ends_well();
     assert_eq!(status.code(), Some(0), "{}", session.seen);
-    assert!(session.seen.contains("it was interrupted"), "the report follows: {}", session.seen);
+    assert!(session.seen.contains("the inspection was interrupted"), "the report follows: {}", session.seen);
 }
 
 #[test]

@@ -86,7 +86,7 @@ fn in_the_way(sheet: &mut Sheet, findings: &[Finding], of: &Opening<'_>, columns
     let good = number(|state| *state == State::Good);
     let unknown = number(|state| matches!(state, State::Unknown(_)));
     let heading =
-        tr!("Findings of the audit: {bad} bad, {unknown} unknown, {good} good", bad = bad.len(), unknown, good);
+        tr!("What stands in the way: {bad} bad, {unknown} unknown, {good} good", bad = bad.len(), unknown, good);
     sheet.heading(&heading);
     let ids = bad.iter().take(FINDINGS_SHOWN).map(|finding| width(&finding.id)).max().unwrap_or(0);
     let mut table = Table::new(&["<", "<", "<"]);
