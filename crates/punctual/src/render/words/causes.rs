@@ -383,7 +383,7 @@ pub fn doubt(why: CausesDoubt) -> &'static str {
             tr!("more than a fifth of the captured latency belongs to activations with incomplete records.")
         }
         CausesDoubt::Added => {
-            tr!("the run was disturbed by something that only adds latency; punctual report names it.")
+            tr!("the run was disturbed by something that only adds latency; the report names it.")
         }
     }
 }
