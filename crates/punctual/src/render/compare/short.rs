@@ -43,7 +43,7 @@ fn differences(sheet: &mut Sheet, other: &Against) {
         sheet.point(2, &say::difference(difference));
     }
     if let Some(left) = left(other.differences.len(), DIFFERENCES_SHOWN) {
-        more(sheet, units::counted(left, "more difference"));
+        more(sheet, &units::counted(left, "more difference"));
     }
 }
 
@@ -62,7 +62,7 @@ fn groups(sheet: &mut Sheet, other: &Against) {
         sheet.paragraph(2, &group_line(group));
     }
     if let Some(left) = left(rest.len(), GROUPS_SHOWN) {
-        more(sheet, units::counted(left, "more group"));
+        more(sheet, &units::counted(left, "more group"));
     }
 }
 
@@ -76,7 +76,7 @@ fn left(there: usize, shown: usize) -> Option<u64> {
     there.checked_sub(shown).filter(|left| *left > 0).map(|left| left as u64)
 }
 
-fn more(sheet: &mut Sheet, more: String) {
+fn more(sheet: &mut Sheet, more: &str) {
     sheet.paragraph(2, &tr!("and {more}: --full", more));
 }
 

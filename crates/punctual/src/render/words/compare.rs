@@ -372,7 +372,7 @@ fn undecided(why: &Undecided) -> String {
             }
         ),
         Undecided::FewRuns { least } if least.is_finite() => tr!(
-            "Runs of the same side differ from each other, and with so few runs a change by less than a factor of \
+            "Runs of the same side differ from each other, and with this number of runs, a change by less than a factor of \
             {least} could have been missed. Measure more runs of both sides.",
             least = format!("{:.2}", least)
         ),
