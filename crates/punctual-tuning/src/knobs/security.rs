@@ -145,7 +145,9 @@ pub(crate) const KNOBS: &[Knob] = &[
         }),
         why: "With speculative store bypass disabled for a task, every load waits for earlier stores; kernels \
             before 5.16 did that to whatever had a seccomp filter.",
-        fix: Fix::NotAtRunTime("a task that disabled it for good cannot enable it again."),
+        fix: Fix::NotAtRunTime(
+            "a task for which speculative store bypass was disabled for good cannot enable it again.",
+        ),
         persist: &[Lasting::boot(
             "Kernel command line: spec_store_bypass_disable=prctl (the default from 5.16), not seccomp or on",
         )],

@@ -41,9 +41,10 @@ pub(crate) const KNOBS: &[Knob] = &[
         title: "Interrupts are masked without pseudo-NMIs",
         severity: Weight::of(Info, Info, Info).at_least(Medium, is_forced),
         check: Check::Probe(pseudo_nmi),
-        why: "With irqchip.gicv3_pseudo_nmi=1 the kernel masks interrupts by priority, which makes each unmasking \
-            slower if the firmware forces the slow method. Interrupts of the performance counters are then delivered \
-            everywhere, even where the kernel has masked interrupts.",
+        why: "With irqchip.gicv3_pseudo_nmi=1 the kernel masks interrupts by priority. On some machines the firmware \
+            forces it to wait each time it unmasks them (the log then says 'Pseudo-NMIs enabled using forced'). \
+            Interrupts of the performance counters are delivered everywhere, even where the kernel has masked \
+            interrupts.",
         fix: Fix::NotAtRunTime("the way interrupts are masked is chosen at boot."),
         persist: &[Lasting::NoWord("irqchip.gicv3_pseudo_nmi")],
         cost: "Profiles no longer see code that runs with interrupts off.",

@@ -151,7 +151,8 @@ pub(super) fn default(site: &Site<'_>) -> Found {
 /// Leaves managed interrupts to a person, because the kernel chooses their CPUs and nothing can move them at run time.
 pub(super) fn managed(_: &Site<'_>) -> Found {
     by_hand(
-        "the kernel does not let any program move these interrupts. Use fewer queues (net.queues; a parameter of the \
-        storage driver), or do no I/O from these CPUs and set isolcpus=managed_irq for the next boot",
+        "the kernel does not let any program move these interrupts. Use fewer queues (for a network card, see \
+        net.queues; for a disk, a parameter of its driver's module), or do no I/O from these CPUs and set \
+        isolcpus=managed_irq for the next boot",
     )
 }
