@@ -1,7 +1,7 @@
 #!/bin/sh
 # Tries a package of Debian in a clean system, as piuparts does; `story.sh` is what happens there. The system has neither a
 # toolchain nor a network. It is a chroot here or, if the image of a kernel is named, an emulated guest of that kernel with two
-# CPUs. While they work, its clock counts instructions, 1 000 000 000 a second, so that its times are those of a slow machine,
+# CPUs. Its clock counts instructions, 1 000 000 000 a second, so that its times are those of a slow machine,
 # however busy this one is. The second CPU is started after the boot, because QEMU lets a CPU spin until a timer is due, and a
 # kernel of Debian 12 spins without one while it boots another CPU. In a chroot, the programs of another architecture are
 # emulated one by one.
@@ -114,6 +114,6 @@ chmod +x "$root/init"
 (cd "$root" && find . | cpio --quiet -o -H newc) >"$work/initrd"
 rm -rf "$root" "$work/suite.tar"
 $qemu -machine "$machine" -cpu "$processor" -smp 2 -m 1536 -nodefaults -nographic -no-reboot -serial stdio \
-  -accel tcg,thread=single -icount shift=0 -kernel "$kernel" -initrd "$work/initrd" \
+  -accel tcg,thread=single -icount shift=0,sleep=off -kernel "$kernel" -initrd "$work/initrd" \
   -append "console=$console rdinit=/init panic=-1 quiet maxcpus=1 tsc=reliable" | tee "$work/console"
 grep -q '^story: ended with 0' "$work/console"
