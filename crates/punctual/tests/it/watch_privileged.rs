@@ -170,7 +170,7 @@ fn what_costs_too_much_is_watched_in_part_and_only_that_time_counts() {
     watching.end(Signal::INT);
     watched.end(Signal::TERM);
     let document = run.json(&["report", "store", "--json"]);
-    assert!(text(&run.path("said")).contains("one second of 50 "), "{}", text(&run.path("said")));
+    assert!(text(&run.path("said")).contains("one second in 50 "), "{}", text(&run.path("said")));
     for (name, period) in [(program.name.as_str(), 5_000_000), ("axis", 4_000_000)] {
         let [_, ran, skipped, _] = figures(&document, name);
         let (due, watched) = ((ran + skipped) * period, document["watched_ns"].as_u64().unwrap());
