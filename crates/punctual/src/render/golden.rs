@@ -136,11 +136,15 @@ fn what_is_left_out_is_counted() {
     assert!(text.contains("more rows with smaller maxima: punctual report --full"), "{text}");
 }
 
+fn in_container() -> Report {
+    Report { machine: vec![("virtualisation", "container (docker)").into()], ..sample::skipped() }
+}
+
 /// Root of a container is not root on its host, where the change is made and measured.
 #[test]
 fn what_is_done_on_the_host_has_sudo() {
     let reader = Reader { is_root: true, container: Some("docker".to_owned()), typed: None };
-    let mut report = sample::skipped();
+    let mut report = in_container();
     report.causes = super::explain::sample::causes().causes;
     report.findings.iter_mut().for_each(|finding| finding.severity = punctual_facts::finding::Severity::Fatal);
     let said = of(&report, &reader, None).steps();
@@ -154,10 +158,28 @@ fn what_is_done_on_the_host_has_sudo() {
     assert!(next.then.unwrap().to_string().starts_with("sudo punctual check"));
 }
 
+/// Who looks in a container at the recording of a machine is told about that machine.
+#[test]
+fn the_container_in_which_a_recording_is_shown_is_not_that_of_the_measurement() {
+    let reader = Reader { is_root: true, container: Some("docker".to_owned()), typed: None };
+    let mut report = sample::skipped();
+    let on_host = |report: &_| {
+        let steps = of(report, &reader, None).steps();
+        steps.iter().any(|next| matches!(next.step, punctual_numbers::report::NextStep::OnHost { .. }))
+    };
+    let places = [("container (docker)", true), ("container (lxc) in a guest of KVM", true), ("none", false)];
+    for (place, expected) in [("guest of KVM", false)].into_iter().chain(places) {
+        report.machine = vec![("virtualisation", place).into()];
+        assert_eq!(on_host(&report), expected, "{place}");
+    }
+    report.machine = Vec::new();
+    assert!(on_host(&report), "nothing is known about the measured machine");
+}
+
 /// The next step looks for the causes that were not looked for, so that one command is enough.
 #[test]
 fn a_run_that_did_not_look_for_causes_is_told_one_command() {
-    let report = sample::skipped();
+    let report = in_container();
     assert!(report.causes.is_none() && report.verdict.missed > 0);
     let typed = Command::new(["check", "--no-explain", "--cpus", "1"]);
     let reader = Reader { typed: Some(typed), container: Some("docker".to_owned()), ..root() };

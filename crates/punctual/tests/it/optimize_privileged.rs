@@ -29,10 +29,13 @@ pub fn values() -> Vec<String> {
     VALUES.iter().map(|path| fs::read_to_string(path).unwrap()).collect()
 }
 
-/// Whether no process changes this machine: the lock of the journal is free, or the journal is gone.
+/// Whether no process changes this machine: the lock of the journal is free, or there is none. A folder without a lock is
+/// what remains of a command that was killed while it made or removed the journal.
 fn nobody_changes_it() -> bool {
-    let lock = File::open(Path::new(JOURNAL).join("lock"));
-    lock.is_ok_and(|lock| flock(&lock, FlockOperation::NonBlockingLockShared).is_ok()) || !Path::new(JOURNAL).exists()
+    match File::open(Path::new(JOURNAL).join("lock")) {
+        Ok(lock) => flock(&lock, FlockOperation::NonBlockingLockShared).is_ok(),
+        Err(error) => error.kind() == std::io::ErrorKind::NotFound,
+    }
 }
 
 /// A campaign of short runs, on the last CPU.

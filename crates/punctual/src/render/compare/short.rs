@@ -146,7 +146,11 @@ fn next(other: &Against) -> (String, Option<String>) {
     }
     if other.design != Design::Pair {
         return (
-            tr!("Nothing more to measure: with several runs of each side, their difference was already judged against how much runs of the same side differ.").to_owned(),
+            tr!(
+                "Nothing more to measure: with several runs of each side, their difference was already judged against \
+                how much runs of the same side differ."
+            )
+            .to_owned(),
             None,
         );
     }

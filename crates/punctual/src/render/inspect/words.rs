@@ -581,7 +581,8 @@ pub fn unseen(inspection: &Inspection) -> String {
                 "where {calls} were made: they came faster than their stacks could be read",
                 calls = counted(*lost, "call")
             ),
-            Blind::Script => tr!("the script's own functions, which only show if Python 3.12 runs with -X perf, or node with --perf-basic-prof")
+            Blind::Script => tr!("the script's own functions, which only show if Python 3.12 runs with -X perf, or \
+                node with --perf-basic-prof")
             .to_owned(),
             Blind::Event(event) => tr!("the kernel's event {event}", event),
             Blind::Waits => tr!("which wait a thread is in, which this kernel shows to root only").to_owned(),

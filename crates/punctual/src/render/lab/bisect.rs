@@ -190,7 +190,11 @@ fn remarks(bisected: &Bisected, culprit: &Culprit) -> Vec<String> {
                 tr!("Nothing is known about the kernels between them, which could not be measured: {open}.", open)
             }
             Culprit::Words { .. } | Culprit::Options { .. } => {
-                tr!("Perhaps some of these make no difference: kernels without one of the following could not be measured: {open}.", open)
+                tr!(
+                    "Perhaps some of these make no difference: kernels without one of the following could not be \
+                    measured: {open}.",
+                    open
+                )
             }
         });
     }

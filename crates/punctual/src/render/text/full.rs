@@ -103,7 +103,10 @@ fn worst(sheet: &mut Sheet, report: &Report) {
     sheet.table(&table);
     sheet.paragraph(
         2,
-        tr!("Switches, faults and moves are those of the thread in the time under \"counted over\", which ends at the wake-up."),
+        tr!(
+            "Switches, faults and moves are those of the thread in the time under \"counted over\", which ends at the \
+            wake-up."
+        ),
     );
 }
 

@@ -62,7 +62,10 @@ fn numbers(sheet: &mut Sheet, run: &ForeignRun) {
     sheet.table(&table);
     sheet.paragraph(
         2,
-        tr!("A percentile is the upper edge of the histogram cell in which it lies; >= means that the file only counts the values above this one, without their size."),
+        tr!(
+            "A percentile is the upper edge of the histogram cell in which it lies; >= means that the file only counts \
+            the values above this one, without their size."
+        ),
     );
 }
 

@@ -377,7 +377,8 @@ fn undecided(why: &Undecided) -> String {
             least = format!("{:.2}", least)
         ),
         Undecided::FewRuns { .. } => {
-            tr!("There are too few runs to tell how much runs of the same side differ from each other: at least one side needs two runs, and four of each side are better.")
+            tr!("There are too few runs to tell how much runs of the same side differ from each other: at least one \
+                side needs two runs, and four of each side are better.")
             .to_owned()
         }
     }
@@ -523,7 +524,8 @@ fn design(comparison: &Comparison) -> String {
             rounds = units::counted(rounds as u64, "round")
         ),
         Some(Design::Pair) | None => {
-            tr!("The error is estimated from how much parts of a run differ from each other, each longer than a mood of the machine (a stretch of time with another latency).")
+            tr!("The error is estimated from how much parts of a run differ from each other, each longer than a mood \
+                of the machine (a stretch of time with another latency).")
             .to_owned()
         }
     }
@@ -556,8 +558,9 @@ pub fn cautions(comparison: &Comparison) -> Vec<String> {
     }
     if rows().any(|row| row.withheld == Some(Withheld::Moods)) {
         cautions.push(
-            tr!("\"Too few moods\": the runs saw too few moods of the machine (stretches of time with another latency), and each run may have met other ones; these rows decide nothing.")
-                .to_owned(),
+            tr!("\"Too few moods\": the runs saw too few moods of the machine (stretches of time with another \
+                latency), and each run may have met other ones; these rows decide nothing.")
+            .to_owned(),
         );
     }
     if rows().any(|row| row.withheld == Some(Withheld::Stolen)) {

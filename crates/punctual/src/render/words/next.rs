@@ -4,6 +4,7 @@ use super::command::{self, Command};
 use crate::render::lang::{text, tr};
 use crate::render::units;
 use crate::render::words::knob;
+use punctual_facts::machine::MachineFacts;
 use punctual_numbers::report::{NextStep, Report, Situation};
 use punctual_tuning::knobs::Fix;
 use std::path::Path;
@@ -38,21 +39,27 @@ pub struct Wording<'a> {
     pub recording: Option<&'a Path>,
 }
 
-impl Reader {
-    fn situation(&self) -> Situation<'_> {
+impl<'a> Wording<'a> {
+    fn situation(self) -> Situation<'a> {
         let can_change = |id: &str| knob(id).is_some_and(|knob| !matches!(knob.fix, Fix::Boot(_) | Fix::Prose(_)));
-        Situation { is_root: self.is_root, container: self.container.as_deref(), can_change }
+        Situation { is_root: self.reader.is_root, container: self.container(), can_change }
     }
-}
 
-impl Wording<'_> {
+    /// The container that keeps the reader from changing the measured machine. `None` if the recording says that the
+    /// measurement was not made in a container, wherever the recording is shown now.
+    fn container(self) -> Option<&'a str> {
+        let measured = MachineFacts::of(&self.report.machine);
+        let was_outside = measured.is_guest.is_some() && measured.container.is_none();
+        self.reader.container.as_deref().filter(|_| !was_outside)
+    }
+
     /// All steps for the reader, the most useful first.
     pub fn steps(self) -> Vec<Next> {
-        self.report.next(&self.reader.situation()).into_iter().map(|step| self.said(step)).collect()
+        self.report.next(&self.situation()).into_iter().map(|step| self.said(step)).collect()
     }
 
     pub fn for_causes(self) -> Next {
-        self.said(self.report.next_for_causes(&self.reader.situation()))
+        self.said(self.report.next_for_causes(&self.situation()))
     }
 
     fn said(&self, step: NextStep) -> Next {
@@ -87,7 +94,7 @@ impl Wording<'_> {
                 again,
             ),
             NextStep::Change { ids } => {
-                let place = self.reader.container.as_ref().map_or(tr!("Change"), |_| tr!("On the host, change"));
+                let place = self.container().map_or(tr!("Change"), |_| tr!("On the host, change"));
                 let settings = units::counted(ids.len() as u64, "setting");
                 let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
                 (
@@ -165,7 +172,7 @@ impl Wording<'_> {
 
     /// Whether a command of the next step needs `sudo`: the reader is no root, or root of a container only.
     fn is_root_wanted(&self) -> bool {
-        !self.reader.is_root || self.reader.container.is_some()
+        !self.reader.is_root || self.container().is_some()
     }
 
     /// The typed measuring command or, if none was typed, one that measures the same. It looks for causes if there were

@@ -31,7 +31,9 @@ pub(super) fn seen(phase: &PhaseClaims) -> Option<String> {
             later = units::count(drift.halves.1)
         ),
         (None, true) if is_long => {
-            tr!(" It says little about the next run, because the latency of this machine changes more slowly than a run of this length shows.").to_owned()
+            tr!(" It says little about the next run, because the latency of this machine changes more slowly than a \
+                run of this length shows.")
+            .to_owned()
         }
         (None, true) => String::new(),
         (None, false) => tr!(" Probability of a new maximum: {odds}.", odds = odds.join(", ")),
@@ -173,7 +175,16 @@ pub(super) fn method(phase: &PhaseClaims) -> Option<String> {
         None => tr!("because the run is too short to show whether they depend on each other").to_owned(),
     };
     (!told.is_empty()).then(|| {
-        tr!("Method: of {releases}, {told} count as independent, {moods}; percentiles by the method of {percentiles}, misses by that of {misses}, latencies reached once in an hour, a day or a year by that of {levels}.", releases = units::counted(phase.due, "release"), told = told.join(", "), moods, percentiles = works.percentiles, misses = works.misses, levels = works.levels)
+        tr!(
+            "Method: of {releases}, {told} count as independent, {moods}; percentiles by the method of {percentiles}, \
+            misses by that of {misses}, latencies reached once in an hour, a day or a year by that of {levels}.",
+            releases = units::counted(phase.due, "release"),
+            told = told.join(", "),
+            moods,
+            percentiles = works.percentiles,
+            misses = works.misses,
+            levels = works.levels
+        )
     })
 }
 
@@ -215,6 +226,11 @@ pub(super) fn clustered(phase: &PhaseClaims) -> Option<String> {
         together.map_or_else(String::new, |size| tr!(", about {size} at a time", size = format!("{:.0}", size)));
     let is_told = phase.percentiles.iter().any(|percentile| percentile.high.is_some());
     (is_told && phase.clustering >= CLUSTERED).then(|| {
-        tr!("Large latencies come in clusters{together}, so these limits are as wide as those of a run up to {factor} times shorter.", together, factor = format!("{:.1}", phase.clustering))
+        tr!(
+            "Large latencies come in clusters{together}, so these limits are as wide as those of a run up to {factor} \
+            times shorter.",
+            together,
+            factor = format!("{:.1}", phase.clustering)
+        )
     })
 }
