@@ -1,10 +1,10 @@
 #!/bin/sh
 # Tries a package of Debian in a clean system, as piuparts does; `story.sh` is what happens there. The system has neither a
-# toolchain nor a network. It is a chroot here or, if the image of a kernel is named, an emulated guest of that kernel with two
-# CPUs. Its clock counts instructions, 1 000 000 000 a second, so that its times are those of a slow machine,
-# however busy this one is. The second CPU is started after the boot, because QEMU lets a CPU spin until a timer is due, and a
-# kernel of Debian 12 spins without one while it boots another CPU. In a chroot, the programs of another architecture are
-# emulated one by one.
+# toolchain nor a network. It is a chroot here or, if the image of a kernel is named, an emulated guest of that kernel. Its clock
+# counts instructions, 1 000 000 000 a second, so that its times are those of a slow machine, however busy this one is. A guest
+# boots with one CPU, and `story.sh` starts a second one for what needs two. Times are taken with one, because with two the clock
+# runs ahead: where a CPU spins until the other one has answered, QEMU lets it spin until a timer is due. In a chroot, the
+# programs of another architecture are emulated one by one.
 # usage, as root: try.sh PACKAGE.deb SUITE.tar|SUITE [KERNEL]
 # A suite is fetched by mmdebstrap. For a guest of another architecture, debootstrap unpacks the suite and configures nothing of
 # it, because no program of that architecture has to run here then: a package needs no more than a shell and dpkg.
@@ -101,7 +101,6 @@ mount -t cgroup2 cgroup2 /sys/fs/cgroup
 mount -t debugfs debugfs /sys/kernel/debug
 mount -t tracefs tracefs /sys/kernel/tracing
 dmesg -n 1
-echo 1 >/sys/devices/system/cpu/cpu1/online
 # The loopback interface up.
 echo 0x9 >/sys/class/net/lo/flags
 uname -rvm
