@@ -56,7 +56,7 @@ say "upgrade while it measures: the recording is whole"
 
 # Only with two CPUs can one be tuned. A guest has begun with one.
 second=/sys/devices/system/cpu/cpu1/online
-[ ! -e $second ] || [ "$(cat $second)" = 1 ] || echo 1 >$second
+[ ! -e $second ] || [ "$(cat $second)" = 1 ] || echo 1 >$second || fail "a second CPU"
 
 $tune --for sh -c 'while [ ! -e /try/enough ]; do sleep 0.1; done' &
 tuning=$!

@@ -6,9 +6,10 @@ LICENSE = "MIT | Apache-2.0"
 LIC_FILES_CHKSUM = "file://LICENSE-MIT;md5=3b9dc3da261b32fd0c309789c03fc20b \
                     file://LICENSE-APACHE;md5=3b83ef96387f14655fc854ddc3c6bd57"
 
-# `bitbake -c update_crates punctual` writes the list of crates from Cargo.lock into the file that is required here.
+# `bitbake -c update_crates punctual` writes the list of crates from Cargo.lock into the file that is included here. It has to
+# be run once before the first build.
 inherit cargo cargo-update-recipe-crates bash-completion
-require ${BPN}-crates.inc
+include ${BPN}-crates.inc
 
 SRC_URI += "git://example.org/punctual.git;protocol=https;nobranch=1;tag=v${PV}"
 S = "${WORKDIR}/git"
@@ -30,9 +31,13 @@ do_install() {
     install -Dm0644 ${S}/completions/punctual.fish ${D}${datadir}/fish/vendor_completions.d/punctual.fish
     install -d ${D}${docdir}/punctual/examples/realtime-group
     install -m0644 ${S}/examples/realtime-group/* ${D}${docdir}/punctual/examples/realtime-group/
+    install -d ${D}${systemd_system_unitdir} ${D}${datadir}/punctual/campaigns ${D}${datadir}/punctual/schemas
+    install -m0644 ${S}/packaging/systemd/* ${D}${systemd_system_unitdir}/
+    install -m0644 ${S}/examples/campaigns/* ${D}${datadir}/punctual/campaigns/
+    install -m0644 ${S}/schemas/* ${D}${datadir}/punctual/schemas/
 }
 
-FILES:${PN} += "${datadir}/zsh ${datadir}/fish"
+FILES:${PN} += "${datadir}/zsh ${datadir}/fish ${datadir}/punctual ${systemd_system_unitdir}"
 
 # Settings that are in force would stay for good without the program that puts them back.
 pkg_prerm:${PN}() {

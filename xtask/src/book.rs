@@ -27,6 +27,14 @@ pub fn run(root: &Path, words: &[&str]) -> Result<()> {
     built(root, &mdbook(root)?.context(MISSING)?, &folder)
 }
 
+/// Builds the book into `target/book` for its package. The inner error says what is missing to build it.
+pub fn folder(root: &Path) -> Result<Result<PathBuf, &'static str>> {
+    let Some(mdbook) = mdbook(root)? else { return Ok(Err(MISSING)) };
+    let folder = run::target_folder(root)?.join("book");
+    built(root, &mdbook, &folder)?;
+    Ok(Ok(folder))
+}
+
 /// Builds the book and follows its links, as a step of `ci`.
 pub fn step(root: &Path) -> StepOutcome {
     match mdbook(root) {

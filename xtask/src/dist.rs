@@ -12,7 +12,7 @@ mod recipes;
 mod rpm;
 mod tree;
 
-use crate::run;
+use crate::{book, run};
 use anyhow::{Context, Result, bail, ensure};
 use build::Built;
 use platform::{PLATFORMS, Platform};
@@ -74,6 +74,12 @@ fn made(root: &Path, wanted: &[Platform], time: u64) -> Result<PathBuf> {
     for (platform, built) in possible.iter().zip(build::all(root, &possible)?) {
         files.extend(all_of(root, platform, &built, &folder, time)?);
     }
+    match book::folder(root)? {
+        Ok(pages) => {
+            files.push(deb::write(&package::documentation(root, &pages, time)?, "all", &folder, time)?);
+        }
+        Err(why) => missing.push(format!("punctual-doc: {why}")),
+    }
     files.extend(materials::write(root, &folder, time)?);
     fs::remove_dir_all(folder.join("tree")).ok();
     sums(&folder, &files)?;
@@ -119,7 +125,7 @@ fn all_of(root: &Path, platform: &Platform, built: &Built, folder: &Path, made: 
         files.push(archive::write(package, platform, folder, made)?);
     }
     for package in packages {
-        files.push(deb::write(package, platform, folder, made)?);
+        files.push(deb::write(package, platform.debian, folder, made)?);
     }
     if run::has_program("rpmbuild") {
         files.push(rpm::write(&program, platform, folder, made)?);

@@ -1,7 +1,6 @@
 //! Writes a package for Debian, with `dpkg-deb`.
 
 use super::package::{MAINTAINER, Package, VERSION};
-use super::platform::Platform;
 use super::tree::Tree;
 use crate::run;
 use anyhow::{Context, Result};
@@ -10,11 +9,12 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-pub fn write(package: &Package, platform: &Platform, folder: &Path, made: u64) -> Result<PathBuf> {
+/// `arch` is Debian's name of the architecture, or `all`.
+pub fn write(package: &Package, arch: &str, folder: &Path, made: u64) -> Result<PathBuf> {
     let tree = Tree::of(package, folder, made)?;
     let control = tree.top.join("DEBIAN");
     fs::create_dir(&control).context("create the folder DEBIAN")?;
-    put(&control.join("control"), &control_file(package, platform, tree.bytes), 0o644)?;
+    put(&control.join("control"), &control_file(package, arch, tree.bytes), 0o644)?;
     put(&control.join("md5sums"), &tree.md5sums()?, 0o644)?;
     for (name, script) in scripts(package) {
         put(&control.join(name), &script, 0o755)?;
@@ -24,7 +24,7 @@ pub fn write(package: &Package, platform: &Platform, folder: &Path, made: u64) -
         put(&control.join("shlibs"), &format!("libpunctual_rt 0 libpunctual-rt0 (>= {VERSION})\n"), 0o644)?;
     }
     tree.settle()?;
-    let file = folder.join(format!("{}_{VERSION}_{}.deb", package.name, platform.debian));
+    let file = folder.join(format!("{}_{VERSION}_{arch}.deb", package.name));
     let mut dpkg = Command::new("dpkg-deb");
     dpkg.args(["--root-owner-group", "-Zxz", "--build"]).arg(&tree.top).arg(&file);
     run::read(dpkg.env("SOURCE_DATE_EPOCH", made.to_string()))?;
@@ -36,17 +36,16 @@ fn put(path: &Path, text: &str, mode: u32) -> Result<()> {
     fs::set_permissions(path, fs::Permissions::from_mode(mode)).with_context(|| format!("set {}", path.display()))
 }
 
-fn control_file(package: &Package, platform: &Platform, bytes: u64) -> String {
+fn control_file(package: &Package, arch: &str, bytes: u64) -> String {
     let depends = match package.depends.as_slice() {
         [] => String::new(),
         depends => format!("Depends: {}\n", depends.join(", ")),
     };
-    let multi = if package.section == "utils" { "foreign" } else { "same" };
+    let multi = if ["utils", "doc"].contains(&package.section) { "foreign" } else { "same" };
     format!(
-        "Package: {}\nVersion: {VERSION}\nArchitecture: {}\nMulti-Arch: {multi}\nMaintainer: {MAINTAINER}\nInstalled-Size: \
+        "Package: {}\nVersion: {VERSION}\nArchitecture: {arch}\nMulti-Arch: {multi}\nMaintainer: {MAINTAINER}\nInstalled-Size: \
          {}\n{depends}Section: {}\nPriority: optional\nDescription: {}\n {}\n",
         package.name,
-        platform.debian,
         bytes.div_ceil(1024),
         package.section,
         package.summary,
@@ -67,7 +66,6 @@ fn scripts(package: &Package) -> Vec<(&'static str, String)> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::platform::PLATFORMS;
     use super::*;
 
     #[test]
@@ -84,7 +82,7 @@ mod tests {
         };
         let expected = "#!/bin/sh\nset -e\nif [ \"$1\" = remove ]; then\n    true\nfi\n";
         assert_eq!(scripts(&package), [("prerm", expected.to_owned())]);
-        let control = control_file(&package, &PLATFORMS[1], 1025);
+        let control = control_file(&package, "arm64", 1025);
         assert!(control.contains("Architecture: arm64\n") && control.contains("Installed-Size: 2\nDepends: libc6\n"));
         assert!(control.ends_with("Description: an example\n One line.\n Another.\n"), "{control}");
     }

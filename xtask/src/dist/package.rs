@@ -43,13 +43,24 @@ pub struct Package {
     pub at_purge: Option<&'static str>,
 }
 
-/// Settings that are in force would stay for good without the program that puts them back.
+/// Settings that are in force would stay for good without the program that puts them back. Units of the package that the
+/// user has turned on are turned off.
 const PUT_BACK: &str = "if [ -e /var/lib/punctual/journal ]; then\n    punctual revert || {\n        echo \"punctual: not \
-    everything could be put back; see punctual status, and remove the package then\" >&2\n        exit 1\n    }\nfi\n";
+    everything could be put back; see punctual status, and remove the package then\" >&2\n        exit 1\n    \
+    }\nfi\nif [ -d /run/systemd/system ]; then\n    systemctl --quiet disable --now punctual-check.service \
+    punctual-watch.service || true\nfi\n";
+
+/// (folder of the repository, folder on the machine) whose files are in the package of the program.
+const FOLDERS: [(&str, &str); 4] = [
+    ("packaging/systemd", "usr/lib/systemd/system"),
+    ("examples/campaigns", "usr/share/punctual/campaigns"),
+    ("examples/realtime-group", "usr/share/doc/punctual/examples/realtime-group"),
+    ("schemas", "usr/share/punctual/schemas"),
+];
 
 const FORGET: &str = "rm -rf /var/lib/punctual\n";
 
-/// The program with its manual pages and completions.
+/// The program with its manual pages and completions, its units, which are off, campaigns and schemas.
 pub fn program(root: &Path, built: &Built, made: u64) -> Result<Package> {
     let mut files = vec![Placed { path: "usr/bin/punctual".into(), what: What::Program(built.program.clone()) }];
     for page in listed(&root.join("man"))? {
@@ -63,9 +74,8 @@ pub fn program(root: &Path, built: &Built, made: u64) -> Result<Package> {
     ] {
         files.push(Placed { path: path.into(), what: What::File(root.join("completions").join(name)) });
     }
-    for name in ["README", "limits.conf", "udev.rules"] {
-        let path = format!("usr/share/doc/punctual/examples/realtime-group/{name}");
-        files.push(Placed { path, what: What::File(root.join("examples/realtime-group").join(name)) });
+    for (from, to) in FOLDERS {
+        files.extend(folder(&root.join(from), to)?);
     }
     let permitted = "punctual: statically-linked-binary [usr/bin/punctual]\n\
         punctual: shared-library-lacks-prerequisites [usr/bin/punctual]\n";
@@ -80,6 +90,21 @@ pub fn program(root: &Path, built: &Built, made: u64) -> Result<Package> {
         files: documented(root, "punctual", files, made)?,
         before_removal: Some(PUT_BACK),
         at_purge: Some(FORGET),
+    })
+}
+
+/// The book, which a browser shows from its folder.
+pub fn documentation(root: &Path, book: &Path, made: u64) -> Result<Package> {
+    Ok(Package {
+        name: "punctual-doc",
+        section: "doc",
+        summary: "what stands between a Linux machine and real time (book)",
+        description: "Tutorial, concepts, recipes and reference of punctual as web pages. Begin at\n\
+            /usr/share/doc/punctual-doc/html/index.html",
+        depends: Vec::new(),
+        files: documented(root, "punctual-doc", folder(book, "usr/share/doc/punctual-doc/html")?, made)?,
+        before_removal: None,
+        at_purge: None,
     })
 }
 
@@ -188,6 +213,20 @@ fn zipped(path: &Path) -> Result<Vec<u8>> {
 /// Compressed without a name or a time, so that equal contents give equal bytes.
 fn zip(bytes: &[u8]) -> Result<Vec<u8>> {
     run::filter(Command::new("gzip").args(["-9", "-n", "-c"]), bytes)
+}
+
+/// All files of a folder and of the folders in it.
+fn folder(from: &Path, to: &str) -> Result<Vec<Placed>> {
+    let mut files = Vec::new();
+    for path in listed(from)? {
+        let to = format!("{to}/{}", path.file_name().unwrap_or_default().to_string_lossy());
+        if path.is_dir() {
+            files.extend(folder(&path, &to)?);
+        } else {
+            files.push(Placed { path: to, what: What::File(path) });
+        }
+    }
+    Ok(files)
 }
 
 fn listed(folder: &Path) -> Result<Vec<PathBuf>> {

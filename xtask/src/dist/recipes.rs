@@ -9,12 +9,15 @@ use std::path::Path;
 use std::process::Command;
 
 /// What every recipe installs. A recipe may name a folder's files by `*`.
-const INSTALLED: [&str; 6] = [
+const INSTALLED: [&str; 9] = [
     "man/*.1",
     "completions/punctual.bash",
     "completions/_punctual",
     "completions/punctual.fish",
+    "examples/campaigns/*",
     "examples/realtime-group/*",
+    "packaging/systemd/*",
+    "schemas/*",
     "LICENSE-MIT",
 ];
 /// What is done before the package is removed.
@@ -94,6 +97,9 @@ fn holds_what_our_packages_have(name: &str, installed: &BTreeSet<String>) {
         "share/zsh/site-functions/_punctual",
         "share/fish/vendor_completions.d/punctual.fish",
         "share/doc/punctual/examples/realtime-group/limits.conf",
+        "lib/systemd/system/punctual-check.service",
+        "share/punctual/campaigns/suite-2002.toml",
+        "share/punctual/schemas/report-3.schema.json",
     ] {
         wanted.push(format!("usr/{path}"));
     }
@@ -116,7 +122,7 @@ fn the_recipe_of_yocto_installs_what_our_packages_have() {
     let body = recipe.split_once("\ndo_install() {\n").unwrap().1.split_once("\n}\n").unwrap().0;
     let variables = format!(
         "S=$PWD/punctual-{VERSION} B=$S D=$PWD/made CARGO_TARGET_SUBDIR=release bindir=/usr/bin datadir=/usr/share \
-         mandir=/usr/share/man docdir=/usr/share/doc\n"
+         mandir=/usr/share/man docdir=/usr/share/doc systemd_system_unitdir=/usr/lib/systemd/system\n"
     );
     holds_what_our_packages_have("yocto", &installed(&(variables + body), "target/release/punctual"));
 }

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 #[derive(Args, Clone, Debug)]
 #[allow(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 pub struct CampaignArgs {
-    /// Campaign file to run; examples/campaigns has some
+    /// Campaign file to run; some are in /usr/share/punctual/campaigns or, in the sources, in examples/campaigns
     #[arg(value_name = "FILE", required_unless_present = "resume", conflicts_with = "resume")]
     pub file: Option<PathBuf>,
     /// Divide all durations by this factor, to see whether a campaign runs to its end

@@ -172,7 +172,7 @@ impl<'a> Wording<'a> {
 
     /// Whether a command of the next step needs `sudo`: the reader is no root, or root of a container only.
     fn is_root_wanted(&self) -> bool {
-        !self.reader.is_root || self.container().is_some()
+        !self.reader.is_root || self.reader.container.is_some()
     }
 
     /// The typed measuring command or, if none was typed, one that measures the same. It looks for causes if there were
