@@ -54,7 +54,7 @@ punctual report --brief long.punctual >/dev/null || [ $? -ge 2 ] || fail "the re
 rm -f long.punctual long.html
 say "upgrade while it measures: the recording is whole"
 
-# Only with two CPUs can one be tuned. A guest has begun with one.
+# A plan needs two CPUs, and a guest has begun with one.
 second=/sys/devices/system/cpu/cpu1/online
 [ ! -e $second ] || [ "$(cat $second)" = 1 ] || echo 1 >$second || fail "a second CPU"
 

@@ -27,24 +27,23 @@ pub fn run(root: &Path, words: &[&str]) -> Result<()> {
     built(root, &mdbook(root)?.context(MISSING)?, &folder)
 }
 
-/// Builds the book into `target/book` for its package. The inner error says what is missing to build it.
-pub fn folder(root: &Path) -> Result<Result<PathBuf, &'static str>> {
-    let Some(mdbook) = mdbook(root)? else { return Ok(Err(MISSING)) };
+/// Builds the book into `target/book`. `None` if mdBook is [missing](MISSING).
+pub fn folder(root: &Path) -> Result<Option<PathBuf>> {
+    let Some(mdbook) = mdbook(root)? else { return Ok(None) };
     let folder = run::target_folder(root)?.join("book");
     built(root, &mdbook, &folder)?;
-    Ok(Ok(folder))
+    Ok(Some(folder))
 }
 
 /// Builds the book and follows its links, as a step of `ci`.
 pub fn step(root: &Path) -> StepOutcome {
-    match mdbook(root) {
+    match folder(root) {
         Ok(None) => StepOutcome::NotRun(MISSING.to_owned()),
-        Ok(Some(_)) => StepOutcome::of(run(root, &[])),
-        Err(error) => StepOutcome::Failed(format!("{error:#}")),
+        built => StepOutcome::of(built.map(drop)),
     }
 }
 
-const MISSING: &str = "no mdBook, and it cannot be built here (cargo install mdbook)";
+pub const MISSING: &str = "no mdBook, and it cannot be built here (cargo install mdbook)";
 
 /// The program mdBook; `None` if it is not installed and cannot be fetched and built.
 fn mdbook(root: &Path) -> Result<Option<PathBuf>> {

@@ -75,10 +75,8 @@ fn made(root: &Path, wanted: &[Platform], time: u64) -> Result<PathBuf> {
         files.extend(all_of(root, platform, &built, &folder, time)?);
     }
     match book::folder(root)? {
-        Ok(pages) => {
-            files.push(deb::write(&package::documentation(root, &pages, time)?, "all", &folder, time)?);
-        }
-        Err(why) => missing.push(format!("punctual-doc: {why}")),
+        Some(pages) => files.push(deb::write(&package::documentation(root, &pages, time)?, "all", &folder, time)?),
+        None => missing.push(format!("punctual-doc: {}", book::MISSING)),
     }
     files.extend(materials::write(root, &folder, time)?);
     fs::remove_dir_all(folder.join("tree")).ok();

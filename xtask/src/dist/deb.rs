@@ -41,7 +41,7 @@ fn control_file(package: &Package, arch: &str, bytes: u64) -> String {
         [] => String::new(),
         depends => format!("Depends: {}\n", depends.join(", ")),
     };
-    let multi = if ["utils", "doc"].contains(&package.section) { "foreign" } else { "same" };
+    let multi = if package.section.starts_with("lib") { "same" } else { "foreign" };
     format!(
         "Package: {}\nVersion: {VERSION}\nArchitecture: {arch}\nMulti-Arch: {multi}\nMaintainer: {MAINTAINER}\nInstalled-Size: \
          {}\n{depends}Section: {}\nPriority: optional\nDescription: {}\n {}\n",

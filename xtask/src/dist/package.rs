@@ -45,10 +45,16 @@ pub struct Package {
 
 /// Settings that are in force would stay for good without the program that puts them back. Units of the package that the
 /// user has turned on are turned off.
-const PUT_BACK: &str = "if [ -e /var/lib/punctual/journal ]; then\n    punctual revert || {\n        echo \"punctual: not \
-    everything could be put back; see punctual status, and remove the package then\" >&2\n        exit 1\n    \
-    }\nfi\nif [ -d /run/systemd/system ]; then\n    systemctl --quiet disable --now punctual-check.service \
-    punctual-watch.service || true\nfi\n";
+const PUT_BACK: &str = r#"if [ -e /var/lib/punctual/journal ]; then
+    punctual revert || {
+        echo "punctual: not everything could be put back; see punctual status, and remove the package then" >&2
+        exit 1
+    }
+fi
+if [ -d /run/systemd/system ]; then
+    systemctl --quiet disable --now punctual-check.service punctual-watch.service || true
+fi
+"#;
 
 /// (folder of the repository, folder on the machine) whose files are in the package of the program.
 const FOLDERS: [(&str, &str); 4] = [
