@@ -8,7 +8,7 @@ LIC_FILES_CHKSUM = "file://LICENSE-MIT;md5=3b9dc3da261b32fd0c309789c03fc20b \
 
 # `bitbake -c update_crates punctual` writes the list of crates from Cargo.lock into the file that is included here. It has to
 # be run once before the first build.
-inherit cargo cargo-update-recipe-crates bash-completion
+inherit cargo cargo-update-recipe-crates bash-completion systemd
 include ${BPN}-crates.inc
 
 SRC_URI += "git://example.org/punctual.git;protocol=https;nobranch=1;tag=v${PV}"
@@ -37,7 +37,11 @@ do_install() {
     install -m0644 ${S}/schemas/* ${D}${datadir}/punctual/schemas/
 }
 
-FILES:${PN} += "${datadir}/zsh ${datadir}/fish ${datadir}/punctual ${systemd_system_unitdir}"
+# The image decides which of the two services run; until then both are off. They are stopped before the package is removed.
+SYSTEMD_SERVICE:${PN} = "punctual-check.service punctual-watch.service"
+SYSTEMD_AUTO_ENABLE = "disable"
+
+FILES:${PN} += "${datadir}/zsh ${datadir}/fish ${datadir}/punctual"
 
 # Settings that are in force would stay for good without the program that puts them back.
 pkg_prerm:${PN}() {

@@ -15,6 +15,7 @@ mod tree;
 use crate::{book, run};
 use anyhow::{Context, Result, bail, ensure};
 use build::Built;
+use package::Package;
 use platform::{PLATFORMS, Platform};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -75,7 +76,7 @@ fn made(root: &Path, wanted: &[Platform], time: u64) -> Result<PathBuf> {
         files.extend(all_of(root, platform, &built, &folder, time)?);
     }
     match book::folder(root)? {
-        Some(pages) => files.push(deb::write(&package::documentation(root, &pages, time)?, "all", &folder, time)?),
+        Some(pages) => files.extend(formats(&package::documentation(root, &pages, time)?, None, &folder, time)?),
         None => missing.push(format!("punctual-doc: {}", book::MISSING)),
     }
     files.extend(materials::write(root, &folder, time)?);
@@ -123,12 +124,18 @@ fn all_of(root: &Path, platform: &Platform, built: &Built, folder: &Path, made: 
         files.push(archive::write(package, platform, folder, made)?);
     }
     for package in packages {
-        files.push(deb::write(package, platform.debian, folder, made)?);
+        files.extend(formats(package, Some(platform), folder, made)?);
     }
+    Ok(files)
+}
+
+/// One package in the formats of Debian and of RPM. `platform` is none for a package that is the same for every machine.
+fn formats(package: &Package, platform: Option<&Platform>, folder: &Path, made: u64) -> Result<Vec<PathBuf>> {
+    let mut files = vec![deb::write(package, platform.map_or("all", |platform| platform.debian), folder, made)?];
     if run::has_program("rpmbuild") {
-        files.push(rpm::write(&program, platform, folder, made)?);
+        files.push(rpm::write(package, platform, folder, made)?);
     } else {
-        println!("no package for RPM: rpmbuild is not installed (apt install rpm)");
+        println!("no {} for RPM: rpmbuild is not installed (apt install rpm)", package.name);
     }
     Ok(files)
 }

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Features of the program in packages.
-const WHOLE: &[&str] = &["--features", "parquet,png"];
+pub const WHOLE: &[&str] = &["--features", "parquet,png"];
 /// The program for boards.
 const SMALL: &[&str] = &["--no-default-features"];
 

@@ -1,21 +1,45 @@
-//! What the program consists of: a bill of materials in the form of `CycloneDX` 1.5, and the list of licences.
+//! What the program and the C library consist of: bills of materials in the form of `CycloneDX` 1.5, and the list of licences.
 
+use super::build;
 use super::package::VERSION;
 use crate::run;
 use anyhow::{Context, Result};
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
+/// What is shipped.
+struct Shipped {
+    /// The package of Cargo that it is built from.
+    package: &'static str,
+    features: &'static [&'static str],
+    /// Its name for users, and its kind in the words of `CycloneDX`.
+    name: &'static str,
+    kind: &'static str,
+}
+
+const SHIPPED: [Shipped; 2] = [
+    Shipped { package: "punctual", features: build::WHOLE, name: "punctual", kind: "application" },
+    Shipped { package: "punctual-capi", features: &[], name: "libpunctual-rt", kind: "library" },
+];
+
+/// Writes a bill of materials for everything shipped, and one list of licences.
 pub fn write(root: &Path, folder: &Path, made: u64) -> Result<Vec<PathBuf>> {
-    let crates = crates(root)?;
-    let bill = folder.join(format!("punctual-{VERSION}.cdx.json"));
-    let text = serde_json::to_string_pretty(&document(&crates, made)).context("write the bill of materials")?;
-    fs::write(&bill, text + "\n").context("write the bill of materials")?;
+    let (mut files, mut all) = (Vec::new(), BTreeSet::new());
+    for shipped in &SHIPPED {
+        let crates = crates(root, shipped)?;
+        let bill = folder.join(format!("{}-{VERSION}.cdx.json", shipped.name));
+        let text =
+            serde_json::to_string_pretty(&document(shipped, &crates, made)).context("write a bill of materials")?;
+        fs::write(&bill, text + "\n").with_context(|| format!("write {}", bill.display()))?;
+        files.push(bill);
+        all.extend(crates);
+    }
     let licences = folder.join("LICENSES.txt");
-    fs::write(&licences, list(&crates)).context("write the list of licences")?;
-    Ok(vec![bill, licences])
+    fs::write(&licences, list(&all)).context("write the list of licences")?;
+    files.push(licences);
+    Ok(files)
 }
 
 /// A crate that is part of the program.
@@ -28,17 +52,17 @@ struct Part {
     is_foreign: bool,
 }
 
-/// The crates that the program is built from with all features of packages. Crates of tests and of the build alone are
-/// not among them.
-fn crates(root: &Path) -> Result<Vec<Part>> {
-    let mut tree =
-        run::cargo(root, &["tree", "--package", "punctual", "--features", "parquet,png", "--prefix", "none"]);
+/// The crates that something is built from with the features it is shipped with. Crates of tests and of the build alone
+/// are not among them.
+fn crates(root: &Path, shipped: &Shipped) -> Result<BTreeSet<Part>> {
+    let mut tree = run::cargo(root, &["tree", "--package", shipped.package, "--prefix", "none"]);
+    tree.args(shipped.features);
     tree.args(["--edges", "normal", "--target", "all", "--no-dedupe", "--format", "{p}\t{l}"]);
     Ok(parts(&run::read(&mut tree)?))
 }
 
 /// Reads lines of the form `NAME vVERSION (PLACE)<tab>LICENCE`.
-fn parts(lines: &str) -> Vec<Part> {
+fn parts(lines: &str) -> BTreeSet<Part> {
     let part = |line: &str| {
         let (crate_name, licence) = line.split_once('\t')?;
         let mut words = crate_name.split(' ');
@@ -46,13 +70,10 @@ fn parts(lines: &str) -> Vec<Part> {
         let is_foreign = !words.any(|word| word.starts_with("(/"));
         Some(Part { name: name.into(), version: version.into(), licence: licence.trim().into(), is_foreign })
     };
-    let mut parts: Vec<Part> = lines.lines().filter_map(part).collect();
-    parts.sort();
-    parts.dedup();
-    parts
+    lines.lines().filter_map(part).collect()
 }
 
-fn document(parts: &[Part], made: u64) -> Value {
+fn document(shipped: &Shipped, parts: &BTreeSet<Part>, made: u64) -> Value {
     let component = |part: &Part| {
         let mut value = json!({
             "type": "library",
@@ -70,14 +91,14 @@ fn document(parts: &[Part], made: u64) -> Value {
         "specVersion": "1.5",
         "version": 1,
         "metadata": {
-            "component": { "type": "application", "name": "punctual", "version": VERSION },
+            "component": { "type": shipped.kind, "name": shipped.name, "version": VERSION },
             "properties": [{ "name": "source-date-epoch", "value": made.to_string() }],
         },
-        "components": parts.iter().filter(|part| part.name != "punctual").map(component).collect::<Vec<_>>(),
+        "components": parts.iter().filter(|part| part.name != shipped.package).map(component).collect::<Vec<_>>(),
     })
 }
 
-fn list(parts: &[Part]) -> String {
+fn list(parts: &BTreeSet<Part>) -> String {
     let mut by_licence = BTreeMap::<&str, Vec<String>>::new();
     for part in parts {
         by_licence.entry(&part.licence).or_default().push(format!("{} {}", part.name, part.version));
@@ -97,9 +118,9 @@ mod tests {
             Apache-2.0\n\nnonsense\n",
         );
         assert_eq!(parts.len(), 2);
-        assert!(parts[0].is_foreign && parts[0].name == "libc");
-        assert!(!parts[1].is_foreign);
-        let bill = document(&parts, 7);
+        let foreign: Vec<_> = parts.iter().map(|part| (part.name.as_str(), part.is_foreign)).collect();
+        assert_eq!(foreign, [("libc", true), ("punctual", false)]);
+        let bill = document(&SHIPPED[0], &parts, 7);
         assert_eq!(bill["components"].as_array().unwrap().len(), 1);
         assert_eq!(bill["components"][0]["purl"], "pkg:cargo/libc@0.2.1");
         assert_eq!(list(&parts), "MIT\n  punctual 0.1.0\n\nMIT OR Apache-2.0\n  libc 0.2.1\n");

@@ -16,6 +16,8 @@ pub struct Platform {
     pub library: &'static str,
     /// Prefix of Debian's compiler and of its folder for libraries.
     pub gnu: &'static str,
+    /// Folder for libraries in distributions that use RPM.
+    pub libraries: &'static str,
 }
 
 pub const PLATFORMS: [Platform; 4] = [
@@ -25,6 +27,7 @@ pub const PLATFORMS: [Platform; 4] = [
         program: "x86_64-unknown-linux-musl",
         library: "x86_64-unknown-linux-gnu",
         gnu: "x86_64-linux-gnu",
+        libraries: "usr/lib64",
     },
     Platform {
         debian: "arm64",
@@ -32,6 +35,7 @@ pub const PLATFORMS: [Platform; 4] = [
         program: "aarch64-unknown-linux-musl",
         library: "aarch64-unknown-linux-gnu",
         gnu: "aarch64-linux-gnu",
+        libraries: "usr/lib64",
     },
     Platform {
         debian: "armhf",
@@ -39,6 +43,7 @@ pub const PLATFORMS: [Platform; 4] = [
         program: "armv7-unknown-linux-gnueabihf",
         library: "armv7-unknown-linux-gnueabihf",
         gnu: "arm-linux-gnueabihf",
+        libraries: "usr/lib",
     },
     Platform {
         debian: "riscv64",
@@ -46,6 +51,7 @@ pub const PLATFORMS: [Platform; 4] = [
         program: "riscv64gc-unknown-linux-gnu",
         library: "riscv64gc-unknown-linux-gnu",
         gnu: "riscv64-linux-gnu",
+        libraries: "usr/lib64",
     },
 ];
 

@@ -30,17 +30,52 @@ fn an_ordinary_user_gets_an_answer_and_is_told_what_root_would_add() {
     assert!(said.code == 0 && said.out.contains("measured as an ordinary task"), "{said:?}");
 }
 
+/// Runs the program after `mounts`, which only it and its children see.
+fn mounted(run: &Run, mounts: &str, words: &str) -> Said {
+    let script = format!("{mounts} && exec {} {words}", env!("CARGO_BIN_EXE_punctual"));
+    let output = Command::new("unshare").args(["--mount", "sh", "-c", &script]).current_dir(run.dir.path()).output();
+    Said::of(output.unwrap())
+}
+
 #[test]
 #[ignore = "needs root"]
-fn a_machine_without_sys_still_gets_an_answer() {
+fn a_machine_without_sys_or_proc_still_gets_an_answer() {
     let _machine = machine();
     let run = Run::new();
-    let program = env!("CARGO_BIN_EXE_punctual");
-    let script = format!("mount -t tmpfs none /sys && exec {program} check --duration 1s --load none --out c.punctual");
-    let output = Command::new("unshare").args(["--mount", "sh", "-c", &script]).current_dir(run.dir.path()).output();
-    let said = Said::of(output.unwrap());
-    assert!((2..=3).contains(&said.code) || said.code == 0, "{said:?}");
-    assert!(said.out.contains("unknown"), "{said:?}");
+    for (n, folder) in ["/sys", "/proc"].into_iter().enumerate() {
+        let mounts = format!("mount -t tmpfs none {folder}");
+        let said = mounted(&run, &mounts, &format!("check --duration 1s --load none --out c{n}.punctual"));
+        assert!(matches!(said.code, 0 | 2 | 3), "{folder}: {said:?}");
+        assert!(said.out.contains("unknown"), "{folder}: {said:?}");
+        let said = mounted(&run, &mounts, "audit");
+        assert!(said.code == 0 && said.out.contains("UNKNOWN"), "{folder}: {said:?}");
+    }
+}
+
+#[test]
+#[ignore = "needs root"]
+fn loads_run_although_nothing_may_be_executed_in_the_temporary_folder() {
+    let _machine = machine();
+    let run = Run::new();
+    let mounts = "mount -t tmpfs -o noexec none /tmp && export TMPDIR=/tmp && cd /tmp";
+    let said = mounted(&run, mounts, "check --duration 2s --load idle,io-write+cpu --full --out c.punctual");
+    assert!(matches!(said.code, 0 | 2 | 3), "{said:?}");
+    assert!(said.out.contains("io-write") && !said.out.contains("did not start"), "{said:?}");
+}
+
+#[test]
+#[ignore = "needs root"]
+fn a_read_only_root_is_audited_and_a_recording_is_asked_for_elsewhere() {
+    let _machine = machine();
+    let run = Run::new();
+    let mounts =
+        "mount -o remount,bind,ro / && mount -t tmpfs -o ro none /tmp && mount -t tmpfs none /dev/shm && cd /tmp";
+    let said = mounted(&run, mounts, "audit");
+    assert!(said.code == 0 && said.out.contains("GOOD"), "{said:?}");
+    let said = mounted(&run, mounts, "check --duration 1s --load none");
+    assert!(said.code == 1 && said.err.contains("Read-only file system") && said.err.contains("--out"), "{said:?}");
+    let said = mounted(&run, mounts, "check --duration 1s --load none --out /dev/shm/c.punctual");
+    assert!(matches!(said.code, 0 | 2 | 3), "{said:?}");
 }
 
 #[test]
