@@ -1,10 +1,11 @@
-//! Checks and writes the generated files that are committed: man pages, completions, the knob reference, the schemas
-//! and the C header.
+//! Checks and writes the generated files that are committed: man pages, completions, the schemas, the C header and pages
+//! of the book's reference.
 //!
-//! The program itself writes man pages and completions, so they always match it. The knob reference and the schemas are
-//! each compared by a test of the crate that defines them; with `BLESS=1` the test writes them.
+//! The program itself writes man pages and completions, so they always match it. Schemas, and pages about what a crate of
+//! the product defines, are each compared by a test of that crate; with `BLESS=1` the test writes them. The C header and
+//! the pages about the libraries are made here from the sources.
 
-use crate::{header, run};
+use crate::{header, reference, run};
 use anyhow::{Context, Result, bail, ensure};
 use std::collections::BTreeMap;
 use std::fs;
@@ -13,6 +14,16 @@ use std::process::Command;
 
 /// Hidden commands of the program, each with the folder in which its files are committed.
 const FOLDERS: [(&str, &str); 2] = [("__man", "man"), ("__completions", "completions")];
+/// A file that this program generates by itself.
+struct Made {
+    path: &'static str,
+    text: fn(&Path) -> Result<String>,
+}
+const MADE: [Made; 3] = [
+    Made { path: header::HEADER, text: header::generate },
+    Made { path: reference::c::PAGE, text: reference::c::generate },
+    Made { path: reference::rust::PAGE, text: reference::rust::generate },
+];
 /// A generated file that a test compares.
 struct Held {
     /// Cargo's option for the kind of test program (`--test` or `--bin`), and the name of the program.
@@ -20,9 +31,20 @@ struct Held {
     test: &'static str,
     path: &'static str,
 }
-const HELD: [Held; 3] = [
+const HELD: [Held; 5] = [
     Held { program: ["--test", "it"], test: "book::the_page_is_fresh", path: "book/src/knobs.md" },
+    Held {
+        program: ["--bin", "punctual"],
+        test: "commands::internal::page::the_page_of_verbs_is_fresh",
+        path: "book/src/verbs.md",
+    },
     Held { program: ["--bin", "punctual"], test: "render::document::schema::the_schemas_are_fresh", path: "schemas" },
+    // This page is made from the files of the schemas, so it comes after them.
+    Held {
+        program: ["--bin", "punctual"],
+        test: "render::document::schema::page::the_page_of_schemas_is_fresh",
+        path: "book/src/schemas.md",
+    },
     Held {
         program: ["--bin", "punctual"],
         test: "render::html::tests::the_pictures_of_the_readme_are_fresh",
@@ -39,10 +61,12 @@ pub fn check(root: &Path) -> Result<()> {
             Err(error) => wrong.push(format!("{error:#}")),
         }
     }
-    match header_is_fresh(root) {
-        Ok(true) => println!("{}: fresh", header::HEADER),
-        Ok(false) => wrong.push(format!("{} differs", header::HEADER)),
-        Err(error) => wrong.push(format!("{error:#}")),
+    for made in &MADE {
+        match made.is_fresh(root) {
+            Ok(true) => println!("{}: fresh", made.path),
+            Ok(false) => wrong.push(format!("{} differs", made.path)),
+            Err(error) => wrong.push(format!("{error:#}")),
+        }
     }
     // Tests compare the contents of these files, so only their existence is checked here.
     for held in &HELD {
@@ -59,10 +83,19 @@ pub fn check(root: &Path) -> Result<()> {
     Ok(())
 }
 
-fn header_is_fresh(root: &Path) -> Result<bool> {
-    let path = root.join(header::HEADER);
-    let committed = fs::read_to_string(&path).with_context(|| format!("read {}", path.display()))?;
-    Ok(committed == header::generate(root)?)
+impl Made {
+    fn is_fresh(&self, root: &Path) -> Result<bool> {
+        let path = root.join(self.path);
+        let committed = fs::read_to_string(&path).with_context(|| format!("read {}", path.display()))?;
+        Ok(committed == (self.text)(root)?)
+    }
+
+    fn write(&self, root: &Path) -> Result<()> {
+        let path = root.join(self.path);
+        fs::write(&path, (self.text)(root)?).with_context(|| format!("write {}", path.display()))?;
+        println!("wrote {}", self.path);
+        Ok(())
+    }
 }
 
 fn compare(root: &Path, command: &str, folder: &str) -> Result<Vec<String>> {
@@ -87,9 +120,7 @@ pub fn write(root: &Path) -> Result<()> {
         }
         println!("wrote {} files into {folder}/", fresh.len());
     }
-    let path = root.join(header::HEADER);
-    fs::write(&path, header::generate(root)?).with_context(|| format!("write {}", path.display()))?;
-    println!("wrote {}", header::HEADER);
+    MADE.iter().try_for_each(|made| made.write(root))?;
     HELD.iter().try_for_each(|held| held.write(root))
 }
 

@@ -22,6 +22,7 @@ mod inspect_truth;
 mod lab;
 mod packages;
 mod panic_free;
+mod reference;
 mod run;
 mod screenshots;
 mod step;
@@ -40,8 +41,8 @@ usage: cargo xtask COMMAND
                  run every check, or only those named; all run even when one fails;
                  with --all, one that could not run is a failure; with --must, that one
   tidy           the house rules that a program can hold
-  codegen        write the generated files: man/, completions/, schemas/, book/src/knobs.md,
-                 book/src/img/, punctual_rt.h
+  codegen        write the generated files: man/, completions/, schemas/, punctual_rt.h, book/src/img/
+                 and pages of the book's reference
   capi [--prefix DIR] [--destdir DIR]
                  build the C library and install it (target/punctual_rt)
   dist [--twice] [ARCHITECTURE...]

@@ -90,7 +90,9 @@ fn every_command_of_the_book_is_one_that_the_program_takes() {
 
 #[test]
 fn every_verb_is_on_a_page_and_every_page_in_the_contents() {
-    let used: BTreeSet<String> = typed().iter().filter_map(|typed| words(&typed.line).into_iter().nth(1)).collect();
+    // The generated reference has every verb, so only pages that people write count.
+    let written = typed().into_iter().filter(|typed| typed.page != "book/src/verbs.md");
+    let used: BTreeSet<String> = written.filter_map(|typed| words(&typed.line).into_iter().nth(1)).collect();
     let program = Cli::command();
     let verbs = program.get_subcommands().filter(|verb| !verb.is_hide_set() && verb.get_name() != "help");
     let missing: Vec<&str> = verbs.map(clap::Command::get_name).filter(|verb| !used.contains(*verb)).collect();

@@ -1,5 +1,8 @@
 //! Hidden commands, which the program starts itself or only the build uses.
 
+#[cfg(test)]
+mod page;
+
 use crate::cli::{Cli, LoadArgs, Quiet};
 use crate::exit::Exit;
 use crate::render;
@@ -49,20 +52,13 @@ fn public() -> Command {
     public.subcommand_required(true)
 }
 
-const EXIT_STATUS: &str = r#".SH "EXIT STATUS"
-.TP
-0
-Fine: the need was held, or nothing was asked that could fail.
-.TP
-1
-Something failed; usage errors too.
-.TP
-2
-A limit was exceeded: the need was not held, or findings reached \-\-fail\-on.
-.TP
-3
-Inconclusive, or results are missing.
-"#;
+/// (exit code, meaning), the same for every verb.
+const EXIT_CODES: [(u8, &str); 4] = [
+    (0, "Fine: the need was held, or nothing was asked that could fail."),
+    (1, "Something failed; usage errors too."),
+    (2, "A limit was exceeded: the need was not held, or findings reached --fail-on."),
+    (3, "Inconclusive, or results are missing."),
+];
 
 /// (command, examples): the example commands on the man page of each command.
 const EXAMPLES: &[(&str, &[&str])] = &[
@@ -143,13 +139,19 @@ const EXAMPLES: &[(&str, &[&str])] = &[
     ("punctual-snapshot", &["punctual snapshot --out machine.txt"]),
 ];
 
+/// The section of a man page that lists the exit codes.
+fn exit_status() -> String {
+    let rows = EXIT_CODES.iter().map(|(code, meaning)| format!(".TP\n{code}\n{}\n", meaning.replace('-', r"\-")));
+    format!(".SH \"EXIT STATUS\"\n{}", rows.collect::<String>())
+}
+
 pub fn man(dir: &Path) -> Result<Exit> {
     clap_mangen::generate_to(public(), dir).with_context(|| format!("write man pages into {}", dir.display()))?;
     for (page, examples) in EXAMPLES {
         let path = dir.join(format!("{page}.1"));
         let text = fs::read_to_string(&path).with_context(|| format!("read {}", path.display()))?;
         let shown = examples.iter().map(|line| format!(".nf\n    {}\n.fi\n", line.replace('-', r"\-")));
-        write(&path, &format!("{text}{EXIT_STATUS}.SH EXAMPLES\n{}", shown.collect::<String>()))?;
+        write(&path, &format!("{text}{}.SH EXAMPLES\n{}", exit_status(), shown.collect::<String>()))?;
     }
     Ok(Exit::Fine)
 }

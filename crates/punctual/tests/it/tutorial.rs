@@ -14,9 +14,14 @@ const MARK: &str = "<!-- made by a test from the recordings -->\n```\n$ punctual
 const END: &str = "\n```\n";
 const PICTURE: &str = "book/src/img/tutorial.svg";
 
-/// Unpacks the recordings, as the page says how.
 fn unpacked() -> Run {
     let run = Run::new();
+    unpack(&run);
+    run
+}
+
+/// Unpacks the recordings, as the page says how.
+pub fn unpack(run: &Run) {
     for name in ["before", "after"] {
         let letters = fs::read_to_string(repository(&format!("fixtures/tutorial/{name}.base64"))).unwrap();
         let packed = STANDARD.decode(letters.split_whitespace().collect::<String>()).unwrap();
@@ -24,7 +29,6 @@ fn unpacked() -> Run {
         XzReader::new(&*packed, false).read_to_end(&mut recording).unwrap();
         fs::write(run.path(&format!("{name}.punctual")), recording).unwrap();
     }
-    run
 }
 
 #[test]

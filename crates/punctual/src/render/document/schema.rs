@@ -3,6 +3,8 @@
 //! The generated schemas allow unknown members and give numbers formats that only Rust has. This module refuses unknown
 //! members and removes these formats.
 
+mod page;
+
 use super::{Published, glossary};
 use crate::render::{
     audit, campaign, compare, explain, fleet, inspect, json, lab, lint, optimize, share, torture, trend, tune, watch,
@@ -184,52 +186,69 @@ pub(crate) fn assert_valid<T: JsonSchema + Published>(value: &T) -> Value {
     document
 }
 
-/// File name and text of the schema of one document.
-fn file<T: JsonSchema + Published>() -> (String, String) {
-    let (name, version) = T::SCHEMA.strip_prefix("punctual/").unwrap().split_once('/').unwrap();
-    (format!("{name}-{version}.schema.json"), compact(&schema::<T>()))
+/// The schema of one document, as a file.
+struct Schema {
+    file: String,
+    text: String,
+    /// The verbs that print the document, each as one types it after `punctual`, with the options that it takes.
+    printed_by: &'static [&'static str],
+}
+
+impl Schema {
+    fn of<T: JsonSchema + Published>(printed_by: &'static [&'static str]) -> Self {
+        let (name, version) = T::SCHEMA.strip_prefix("punctual/").unwrap().split_once('/').unwrap();
+        Self { file: format!("{name}-{version}.schema.json"), text: compact(&schema::<T>()), printed_by }
+    }
 }
 
 /// The schema of every document this program prints.
-fn schemas() -> Vec<(String, String)> {
+fn schemas() -> Vec<Schema> {
     vec![
-        file::<audit::AuditDocument<'_>>(),
-        file::<audit::DifferenceDocument<'_>>(),
-        file::<lint::LintDocument<'_>>(),
-        file::<optimize::Published<'_>>(),
-        file::<tune::TuneDocument<'_>>(),
-        file::<Reverted>(),
-        file::<tune::Status>(),
-        file::<json::Document<'_>>(),
-        file::<json::Imported<'_>>(),
-        file::<explain::json::Document<'_>>(),
-        file::<fleet::answer::FleetDocument<'_>>(),
-        file::<fleet::run::FleetRun>(),
-        file::<inspect::InspectDocument<'_>>(),
-        file::<watch::WatchDocument<'_>>(),
-        file::<compare::Published<'_>>(),
-        file::<compare::turns::TurnsPlan>(),
-        file::<torture::TortureDocument<'_>>(),
-        file::<lab::Published<'_>>(),
-        file::<lab::Bisected>(),
-        file::<trend::TrendDocument<'_>>(),
-        file::<share::Shared<'_>>(),
-        file::<why_not::WhyNot<'_>>(),
-        file::<campaign::Result>(),
-        file::<campaign::Intended>(),
+        Schema::of::<audit::AuditDocument<'_>>(&["audit --json"]),
+        Schema::of::<audit::DifferenceDocument<'_>>(&["audit --diff A B --json"]),
+        Schema::of::<lint::LintDocument<'_>>(&["lint --json"]),
+        Schema::of::<optimize::Published<'_>>(&["optimize --json"]),
+        Schema::of::<tune::TuneDocument<'_>>(&["tune --json"]),
+        Schema::of::<Reverted>(&["revert --json"]),
+        Schema::of::<tune::Status>(&["status --json"]),
+        Schema::of::<json::Document<'_>>(&[
+            "check --json",
+            "measure --json",
+            "merge A B --out C --json",
+            "report RECORDING --json",
+        ]),
+        Schema::of::<json::Imported<'_>>(&["report RESULT --json"]),
+        Schema::of::<explain::json::Document<'_>>(&["explain --json"]),
+        Schema::of::<fleet::answer::FleetDocument<'_>>(&["fleet ask FOLDER worst --json"]),
+        Schema::of::<fleet::run::FleetRun>(&["fleet run --hosts HOSTS --json -- check"]),
+        Schema::of::<inspect::InspectDocument<'_>>(&["inspect PROGRAM --json"]),
+        Schema::of::<watch::WatchDocument<'_>>(&["report FOLDER --json"]),
+        Schema::of::<compare::Published<'_>>(&["compare A B --json", "measure --kernel linux,evl --json"]),
+        Schema::of::<compare::turns::TurnsPlan>(&["compare --interleave A B --dry-run --json"]),
+        Schema::of::<torture::TortureDocument<'_>>(&["torture switches --json"]),
+        Schema::of::<lab::Published<'_>>(&[
+            "lab compare --kernel A,B --json",
+            "lab gate --baseline A --kernel B --json",
+        ]),
+        Schema::of::<lab::Bisected>(&["lab bisect --kernel A,B --json"]),
+        Schema::of::<trend::TrendDocument<'_>>(&["trend FOLDER --json"]),
+        Schema::of::<share::Shared<'_>>(&["share"]),
+        Schema::of::<why_not::WhyNot<'_>>(&["check --why-not --json"]),
+        Schema::of::<campaign::Result>(&["campaign FILE --json"]),
+        Schema::of::<campaign::Intended>(&["campaign FILE --dry-run --json"]),
     ]
 }
 
 #[test]
 fn the_schemas_are_fresh() {
-    for (name, text) in schemas() {
-        fixtures::check(&fixtures::repository("schemas").join(name), &text);
+    for Schema { file, text, .. } in schemas() {
+        fixtures::check(&fixtures::repository("schemas").join(file), &text);
     }
 }
 
 #[test]
 fn every_meaning_in_the_glossary_is_used_and_stands_in_order() {
-    let all: String = schemas().into_iter().map(|(_, text)| text).collect();
+    let all: String = schemas().into_iter().map(|schema| schema.text).collect();
     for (name, meaning) in glossary::MEMBERS {
         assert!(all.contains(&format!("\"{name}\":")) && all.contains(meaning), "{name} is in no document");
     }
@@ -238,7 +257,7 @@ fn every_meaning_in_the_glossary_is_used_and_stands_in_order() {
 
 #[test]
 fn no_schema_is_kept_of_a_document_that_is_gone() {
-    let known: BTreeSet<String> = schemas().into_iter().map(|(name, _)| name).collect();
+    let known: BTreeSet<String> = schemas().into_iter().map(|schema| schema.file).collect();
     let kept = std::fs::read_dir(fixtures::repository("schemas")).unwrap();
     let kept: BTreeSet<String> = kept.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
     // The schema of the project file describes what is read, and a test of its reader holds it.
