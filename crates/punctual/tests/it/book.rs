@@ -8,9 +8,9 @@ use std::path::PathBuf;
 
 /// (words, reason) of the commands on the pages that are not run here. A command belongs to an entry if it begins with the
 /// first word and has all others. The book shows this list to its readers, and a test compares the two.
-const NOT_RUN: [(&[&str], &str); 19] = [
+const NOT_RUN: [(&[&str], &str); 21] = [
     (&["audit", "--root"], "It needs an unpacked system."),
-    (&["campaign", "--resume"], "It measures for minutes to days."),
+    (&["campaign"], "It measures for minutes to days."),
     (&["check"], "It measures for half a minute or more."),
     (&["compare", "--interleave"], "It measures for minutes and changes the machine between two measurements."),
     (&["compare", "cyclictest.txt"], "The recording that the test has was not measured in the same way as the file."),
@@ -22,11 +22,13 @@ const NOT_RUN: [(&[&str], &str); 19] = [
     (&["fleet", "run"], "It needs other hosts."),
     (&["inspect"], "It needs the program that it observes, and root."),
     (&["lab"], "It needs QEMU and kernels."),
+    (&["lint", "--root"], "It needs an unpacked system."),
     (&["lint", "/etc/default/grub"], "The file can hold anything, or does not exist."),
     (&["measure"], "It measures for minutes."),
     (&["optimize"], "It changes the machine for hours."),
     (&["report", "/var/lib/punctual-watch"], "It needs a watch of several days."),
     (&["revert"], "It changes the machine."),
+    (&["status", "--confirm"], "It changes the machine."),
     (&["torture"], "It loads all CPUs for a minute or more."),
     (&["tune", "--confirm-within"], "It changes the machine."),
     (&["tune", "--for"], "It changes the machine."),
@@ -84,14 +86,15 @@ fn is_possible(words: &[String]) -> bool {
 fn prepared() -> Run {
     let run = Run::new();
     unpack(&run);
-    for name in ["tuesday", "monday"] {
+    for name in ["tuesday.punctual", "monday.punctual"] {
         run.recording("300ms");
-        fs::copy(run.path("r.punctual"), run.path(&format!("{name}.punctual"))).unwrap();
+        fs::rename(run.path("r.punctual"), run.path(name)).unwrap();
     }
-    for name in ["before-1", "before-2", "after-1", "after-2"] {
-        fs::copy(run.path("r.punctual"), run.path(&format!("{name}.punctual"))).unwrap();
+    fs::copy(run.path("tuesday.punctual"), run.path("b.punctual")).unwrap();
+    for name in ["r", "a", "before-1", "before-2", "after-1", "after-2"] {
+        fs::copy(run.path("monday.punctual"), run.path(&format!("{name}.punctual"))).unwrap();
     }
-    for folder in ["image", "sosreport-gateway-2026-11-23/proc", "nightly", "results", "examples/campaigns"] {
+    for folder in ["image", "nightly", "results", "examples/campaigns"] {
         fs::create_dir_all(run.path(folder)).unwrap();
     }
     for folder in ["nightly", "results"] {
@@ -100,11 +103,10 @@ fn prepared() -> Run {
         }
     }
     let campaign = "examples/campaigns/delay-10us.toml";
-    fs::copy(repository(campaign), run.path(campaign)).unwrap();
-    let line = "root=/dev/vda1 isolcpus=2,3 quiet\n";
-    fs::write(run.path("image/cmdline.txt"), line).unwrap();
-    fs::write(run.path("sosreport-gateway-2026-11-23/proc/cmdline"), line).unwrap();
-    fs::write(run.path("sosreport-gateway-2026-11-23/proc/version"), "Linux version 6.12.0 (a@b) #1 SMP\n").unwrap();
+    for name in [campaign, "suite.toml"] {
+        fs::copy(repository(campaign), run.path(name)).unwrap();
+    }
+    fs::write(run.path("image/cmdline.txt"), "root=/dev/vda1 isolcpus=2,3 quiet\n").unwrap();
     let machine = captured("rk3588-vendor-6.1");
     let shared = run.punctual(&["share", "r.punctual", "--machine", &machine, "--yes", "--out", "their.json"]);
     assert_eq!(shared.code, 0, "{shared:?}");
@@ -122,6 +124,8 @@ fn prepare(run: &Run, words: &[String]) {
         let path = run.path(word);
         let is_result = std::mem::replace(&mut output, matches!(word.as_str(), "--out" | "-o" | "--html" | "--junit"));
         let source = match word.rsplit_once('.').map(|(_, ending)| ending) {
+            // This recording has causes.
+            Some("punctual") if words[0] == "explain" => run.path("before.punctual"),
             Some("punctual") => run.path("r.punctual"),
             Some("machine") => PathBuf::from(captured("rk3588-vendor-6.1")),
             Some("txt") if word.starts_with("image/") => continue,
@@ -154,8 +158,13 @@ fn typed(run: &Run, words: &[String]) -> Vec<String> {
             fs::copy(captured("rk3588-vendor-6.1"), run.path("this.machine")).unwrap();
             typed.extend(["--machine", "this.machine"].map(str::to_owned));
         }
+        // The newest recording of the folder has no causes.
+        "explain" if words.len() == 1 => typed.push("before.punctual".to_owned()),
         // The question whether the file may be written needs a terminal.
-        "share" if !words.iter().any(|word| word == "--check") => typed.push("--yes".to_owned()),
+        // The name that the program chooses has only the second, in which another command may have shared.
+        "share" if !words.iter().any(|word| word == "--check") => {
+            typed.extend(["--yes", "--out", &format!("share-{}.json", words.len())].map(str::to_owned));
+        }
         _ => {}
     }
     typed
