@@ -59,7 +59,7 @@ fn rules() -> String {
     let list = lines
         .skip_while(|line| !line.starts_with("- "))
         .take_while(|line| line.starts_with("- ") || line.starts_with("  "));
-    list.map(|line| format!("{line}\n")).collect()
+    list.flat_map(|line| [line, "\n"]).collect()
 }
 
 /// All documented declarations, in the order of the header.
@@ -177,10 +177,11 @@ mod tests {
 
     #[test]
     fn declarations_of_each_kind_are_told_apart() {
-        let header = "#include <a.h>\n\n/// One.\n#define A_B -1\n\n/// Opaque.\ntypedef struct a_t a_t;\n\n/// Has\n/// two.\n\
-                      typedef struct a_s {\n    /// The\n    /// size.\n    uint32_t size;\n    const char *name;\n} a_s;\n\n\
-                      /// Called.\ntypedef int (*a_body)(void *user);\n\n/// Copies.\n///\n/// Slow.\nconst char *a_copy(int x);\n\n}";
-        let items = items(header).unwrap();
+        // The sign @ stands for the slashes of a comment, which would be comments of this file.
+        let header = "#include <a.h>\n\n@ One.\n#define A_B -1\n\n@ Opaque.\ntypedef struct a_t a_t;\n\n@ Has\n@ two.\n\
+                      typedef struct a_s {\n    @ The\n    @ size.\n    uint32_t size;\n    const char *name;\n} a_s;\n\n\
+                      @ Called.\ntypedef int (*a_body)(void *user);\n\n@ Copies.\n@\n@ Slow.\nconst char *a_copy(int x);\n\n}";
+        let items = items(&header.replace('@', "///")).unwrap();
         let names: Vec<&str> = items.iter().map(|item| item.name.as_str()).collect();
         assert_eq!(names, ["A_B", "a_t", "a_s", "a_body", "a_copy"]);
         let [constant, handle, structure, callback, function] = items.as_slice() else { panic!("{items:?}") };

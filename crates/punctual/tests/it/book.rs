@@ -79,7 +79,7 @@ fn is_run(words: &[String]) -> bool {
 fn is_possible(words: &[String]) -> bool {
     let needs_parquet = words.iter().any(|word| word == "parquet") || words[0] == "fleet";
     let installs = ["man", "completions"].contains(&words[0].as_str());
-    !(needs_parquet && cfg!(not(feature = "parquet"))) && !(installs && rustix::process::geteuid().is_root())
+    (cfg!(feature = "parquet") || !needs_parquet) && !(installs && rustix::process::geteuid().is_root())
 }
 
 /// A folder with what the commands read.

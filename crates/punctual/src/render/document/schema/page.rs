@@ -56,7 +56,8 @@ fn section(level: &str, heading: &str, path: &str, from: &str, text: &str) -> St
     let schema: Value = serde_json::from_str(text).unwrap();
     let told = schema["description"].as_str().map(|told| format!("{told}\n\n")).unwrap_or_default();
     let name = path.rsplit('/').next().unwrap_or(path);
-    let rows: String = members(&schema).iter().map(|row| format!("| {} |\n", row.join(" | "))).collect();
+    let rows: Vec<String> = members(&schema).iter().map(|row| format!("| {} |\n", row.join(" | "))).collect();
+    let rows = rows.concat();
     format!(
         "{level} {heading}\n\n{told}{from}Schema: [{name}](../../{path}).\n\n| member | type | meaning |\n|---|---|---|\n{rows}\n"
     )
