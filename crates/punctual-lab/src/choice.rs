@@ -12,7 +12,7 @@ use crate::image::arch_of;
 use crate::kernel::{Arch, Release};
 use crate::packages::Shelf;
 use crate::run::Subject;
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use std::path::PathBuf;
 
 /// A kernel as the user named it.
@@ -34,6 +34,9 @@ pub enum Source {
 
 /// The modes of pre-emption that `+preempt=all` stands for.
 const MODES: [&str; 4] = ["none", "voluntary", "full", "lazy"];
+
+/// What to do about a kernel of Debian that cannot be got.
+const WITHOUT_NETWORK: &str = "Without a network, name an image of your own, or deb:FILE for a package";
 
 impl Choice {
     /// Reads what a user typed. It may stand for several kernels.
@@ -80,8 +83,7 @@ impl Choice {
             Source::Debian { release, is_rt, arch } => {
                 let arch = arch.map_or_else(Arch::of_host, Ok)?;
                 let kernel = packages()?.kernel(*release, arch, *is_rt);
-                let kernel = kernel
-                    .with_context(|| format!("get {}; without a network, name an image or deb:FILE", self.name))?;
+                let kernel = kernel.map_err(|error| anyhow!("{error:#}. {WITHOUT_NETWORK}"))?;
                 Ok(subject(arch, kernel.image))
             }
             Source::Image(path) => Ok(subject(arch_of(path)?, path.clone())),

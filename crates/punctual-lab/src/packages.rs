@@ -71,14 +71,14 @@ impl Shelf {
     /// Returns the folder of an unpacked package. With `follow`, the package is the first dependency of the named one.
     fn tree(&self, release: Release, arch: Arch, package: &str, follow: bool) -> Result<PathBuf> {
         let note = self.cache.join(format!("{}-{}-{package}.current", release.codename(), arch.debian()));
-        let kept = fs::read_to_string(&note).ok().map(|name| self.cache.join("trees").join(name.trim()));
-        let kept = kept.filter(|tree| tree.is_dir());
+        let kept = fs::read_to_string(&note).ok().filter(|name| !name.trim().is_empty());
+        let kept = kept.map(|name| self.cache.join("trees").join(name.trim())).filter(|tree| tree.is_dir());
         if let Some(tree) = kept.as_ref().filter(|_| !self.ask_anew && is_fresh(&note)) {
             return Ok(tree.clone());
         }
         match (self.fetch(release, arch, package, follow), kept) {
             (Ok(name), _) => {
-                fs::write(&note, &name).with_context(|| format!("write {}", note.display()))?;
+                write_whole(&note, name.as_bytes())?;
                 Ok(self.cache.join("trees").join(name))
             }
             // An old kernel is better than none, because the network is not what the lab tests.
@@ -102,11 +102,15 @@ impl Shelf {
             let parts = self.cache.join("parts").join(format!("{name}.{}", std::process::id()));
             fs::create_dir_all(&parts).with_context(|| format!("create {}", parts.display()))?;
             (self.say)(&format!("downloading {package}={version} ({})", arch.debian()));
-            let file = archive.download(&package, &version, &parts)?;
             let unpacked = parts.join("tree");
-            unpack(&file, &unpacked)?;
-            put(&unpacked, &tree)?;
-            fs::remove_dir_all(&parts).with_context(|| format!("remove {}", parts.display()))?;
+            let got = archive
+                .download(&package, &version, &parts)
+                .and_then(|file| unpack(&file, &unpacked))
+                .and_then(|()| put(&unpacked, &tree));
+            // Whether or not the package was got, its parts are of no further use, and they may fill the disk.
+            let removed = fs::remove_dir_all(&parts).with_context(|| format!("remove {}", parts.display()));
+            got?;
+            removed?;
         }
         Ok(name)
     }
@@ -135,6 +139,17 @@ fn unpack(package: &Path, folder: &Path) -> Result<()> {
         std::os::unix::fs::symlink("usr/lib", folder.join("lib")).context("link lib to usr/lib")?;
     }
     Ok(())
+}
+
+/// Writes a file whole or not at all. Half a note would name another folder.
+fn write_whole(path: &Path, bytes: &[u8]) -> Result<()> {
+    let part = path.with_extension(format!("{}.part", std::process::id()));
+    fs::write(&part, bytes)
+        .and_then(|()| fs::rename(&part, path))
+        .inspect_err(|_| {
+            let _ = fs::remove_file(&part);
+        })
+        .with_context(|| format!("write {}", path.display()))
 }
 
 /// Gives a complete tree its final name. Another process may have done so in the meantime.
@@ -214,6 +229,12 @@ impl Archive {
         Ok(command)
     }
 
+    /// Runs a program of apt. Its error names the words that `with` adds, and none of the options that every command gets.
+    fn read(&self, name: &str, with: impl Fn(&mut Command) -> &mut Command) -> Result<String> {
+        let mut plain = Command::new(name);
+        program::read_as(&program::shown(with(&mut plain)), with(&mut self.apt(name)?))
+    }
+
     /// Updates the package lists unless they are less than an hour old.
     fn update(&self) -> Result<()> {
         let mark = self.folder.join("updated");
@@ -221,14 +242,14 @@ impl Archive {
         if age.is_some_and(|age| age < Duration::from_secs(3600)) {
             return Ok(());
         }
-        program::read(self.apt("apt-get")?.args(["update", "-qq", "--error-on=any"]))?;
+        self.read("apt-get", |apt| apt.args(["update", "-qq", "--error-on=any"]))?;
         fs::write(&mark, "").with_context(|| format!("write {}", mark.display()))
     }
 
     /// Name and version of the newest version of a package. With `follow`, the package is the first dependency of the
     /// named one, which must demand exactly one version.
     fn newest(&self, package: &str, follow: bool) -> Result<(String, String)> {
-        let shown = program::read(self.apt("apt-cache")?.args(["show", "--no-all-versions", package]))?;
+        let shown = self.read("apt-cache", |apt| apt.args(["show", "--no-all-versions", package]))?;
         let field = |name: &str| shown.lines().find_map(|line| line.strip_prefix(name)).map(str::trim);
         if !follow {
             let version = field("Version:").with_context(|| format!("find the version of {package}"))?;
@@ -241,7 +262,7 @@ impl Archive {
 
     fn download(&self, package: &str, version: &str, to: &Path) -> Result<PathBuf> {
         let wanted = format!("{package}={version}");
-        program::read(self.apt("apt-get")?.args(["download", "-qq", &wanted]).current_dir(to))?;
+        self.read("apt-get", |apt| apt.args(["download", "-qq", &wanted]).current_dir(to))?;
         let file = only_file(to, &format!("{package}_"))?;
         if file.extension().is_none_or(|end| end != "deb") {
             bail!("apt-get download left {} instead of a package", file.display());

@@ -38,7 +38,11 @@ pub fn place(name: &str) -> Option<PathBuf> {
 
 /// Runs a command and returns its standard output. If the command fails, the error contains its standard error.
 pub fn read(command: &mut Command) -> Result<String> {
-    let shown = shown(command);
+    read_as(&shown(command), command)
+}
+
+/// The same; the error shows the command as `shown`.
+pub fn read_as(shown: &str, command: &mut Command) -> Result<String> {
     let output = command.stdin(Stdio::null()).output().with_context(|| format!("start `{shown}`"))?;
     if !output.status.success() {
         bail!("`{shown}` ended with {}: {}", output.status, String::from_utf8_lossy(&output.stderr).trim());
@@ -57,7 +61,7 @@ pub fn show(command: &mut Command) -> Result<()> {
 }
 
 /// The command as a user would type it, with the program's name instead of its path.
-fn shown(command: &Command) -> String {
+pub fn shown(command: &Command) -> String {
     let name = Path::new(command.get_program()).file_name().unwrap_or_default().to_string_lossy();
     let words = command.get_args().map(|word| word.to_string_lossy());
     std::iter::once(name).chain(words).collect::<Vec<_>>().join(" ")

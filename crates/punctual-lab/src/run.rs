@@ -9,6 +9,7 @@ use crate::qemu::{Clock, Computer, Line};
 use crate::wire::{DONE, Frame, Output, READY};
 use anyhow::{Context, Result};
 use std::fs::{self, File};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -75,12 +76,35 @@ pub fn run(subject: &Subject, order: &Order<'_>, interrupted: &AtomicBool) -> Re
     fs::write(&initramfs, archive).with_context(|| format!("write {}", initramfs.display())).inspect_err(|_| {
         let _ = fs::remove_file(&initramfs);
     })?;
-    let ended = boot(subject, order, &initramfs, interrupted);
+    let judged = booted(subject, order, &initramfs, interrupted);
     let removed = fs::remove_file(&initramfs).with_context(|| format!("remove {}", initramfs.display()));
-    let ended = ended?;
+    let judged = judged?;
     removed?;
+    Ok(judged)
+}
+
+/// Boots, and judges what the guest printed. QEMU goes on without a word when the disk for the guest's lines is full. So
+/// before a kernel is blamed for missing lines, a line is added to them, while the archive still takes its room.
+fn booted(
+    subject: &Subject,
+    order: &Order<'_>,
+    initramfs: &Path,
+    interrupted: &AtomicBool,
+) -> Result<Result<Vec<Output>, Failure>> {
+    let ended = boot(subject, order, initramfs, interrupted)?;
     let text = fs::read(order.log).with_context(|| format!("read {}", order.log.display()))?;
-    judge(ended, &String::from_utf8_lossy(&text), order.jobs.len())
+    let judged = judge(ended, &String::from_utf8_lossy(&text), order.jobs.len());
+    if !matches!(judged, Ok(Ok(_) | Err(Failure::Interrupted))) {
+        has_room(order.log)?;
+    }
+    judged
+}
+
+/// Adds an empty line to a file into which another program wrote, whose own errors nobody reads. An error says that its
+/// last lines were lost on this machine.
+pub fn has_room(log: &Path) -> Result<()> {
+    let added = File::options().append(true).open(log).and_then(|mut log| log.write_all(b"\n"));
+    added.with_context(|| format!("write {}", log.display()))
 }
 
 /// The archive that the kernel unpacks. It depends on nothing but the contents of its files.

@@ -12,12 +12,16 @@ use punctual_numbers::scenario::{LoadPhase, Scenario};
 use serde_json::Value;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
+use std::process::Command;
+
+mod bad_days;
 
 /// Seeds for which there are answers.
 const SEEDS: u64 = 8;
 
 /// Acts as QEMU: the last line of the image says what the kernel is, a line `options:` holds its packed configuration, and
-/// `bad=1` on its command line makes it bad.
+/// `bad=1` on its command line makes it bad. While there is a file `hold`, a guest with seed 2 runs for ever. Files
+/// `before` and `after` are commands that are carried out before and after the guest prints its answers.
 const QEMU: &str = r#"#!/bin/sh
 while [ $# -gt 0 ]; do
   case "$1" in
@@ -31,6 +35,13 @@ while [ $# -gt 0 ]; do
 done
 kind=$(tail -n 1 "$image")
 case "$words" in *" bad=1 "*) kind=bad ;; esac
+if [ "$seed" = 2 ] && [ -e "$DIR/hold" ]; then
+  cat "$DIR/ready" >"$line"
+  echo $$ >"$DIR/held.part"
+  mv "$DIR/held.part" "$DIR/held"
+  exec sleep 1000000
+fi
+if [ -e "$DIR/before" ]; then . "$DIR/before"; fi
 {
   if [ "$kind" = dead ]; then
     echo "Linux version 6.99"
@@ -50,6 +61,7 @@ case "$words" in *" bad=1 "*) kind=bad ;; esac
     cat "$DIR/done"
   fi
 } >"$line"
+if [ -e "$DIR/after" ]; then . "$DIR/after"; fi
 echo "$kind $seed" >>"$DIR/booted"
 "#;
 
@@ -116,10 +128,16 @@ impl Bench {
     }
 
     fn lab(&self, words: &[&str]) -> Said {
+        Said::of(self.command(words, "2").output().unwrap())
+    }
+
+    /// A command with this number of guests at once.
+    fn command(&self, words: &[&str], jobs: &str) -> Command {
         let mut command = self.0.command(&["lab"]);
         let path = format!("{}:/usr/bin:/bin", self.0.path("bin").display());
         command.args(words).env("PATH", path).env("DIR", self.0.dir.path()).env("XDG_CACHE_HOME", self.0.dir.path());
-        Said::of(command.args(["--binary", "static", "--jobs", "2"]).output().unwrap())
+        command.args(["--binary", "static", "--jobs", jobs]);
+        command
     }
 
     /// What was booted so far, one line for each guest.

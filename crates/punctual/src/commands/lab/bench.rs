@@ -3,6 +3,7 @@
 //! The name of a result's file holds a checksum over all that decides the result, so an interrupted command goes on where
 //! it was, and a result is never taken for that of other files or options.
 
+use super::Interrupted;
 use crate::cli::GuestArgs;
 use crate::render::{
     self,
@@ -19,6 +20,7 @@ use punctual_lab::packages::{self, Shelf};
 use punctual_lab::qemu::Clock;
 use punctual_lab::run::{Order, PROGRAM, Subject, run};
 use punctual_lab::{key, program};
+use punctual_linux::result_file::replace;
 use punctual_numbers::kernels::KernelRuns;
 use punctual_numbers::recording::{Recording, read};
 use std::fs::{self, File};
@@ -99,7 +101,8 @@ impl Bench {
         Ok(Self { programs: programs(&guest.binary)?, guest: guest.clone(), at_once, real, explain, interrupted })
     }
 
-    /// Gets the kernels. One that cannot be got does not keep the others from being measured.
+    /// Gets the kernels. One that cannot be got does not keep the others from being measured. After an interruption, the
+    /// rest is left out, because nothing will be measured.
     pub fn get<'a>(&self, kernels: impl IntoIterator<Item = &'a Choice>) -> Vec<Got> {
         let packages = || Shelf::open(&packages::cache(self.guest.cache.as_deref())?, false, render::say);
         let one = |choice: &Choice| {
@@ -110,7 +113,7 @@ impl Bench {
             });
             (choice.name.clone(), subject.map_err(|error| format!("{error:#}")))
         };
-        kernels.into_iter().map(one).collect()
+        kernels.into_iter().take_while(|_| !self.interrupted.load(Relaxed)).map(one).collect()
     }
 
     fn program(&self, arch: Arch) -> Result<&Path> {
@@ -141,10 +144,7 @@ impl Bench {
             .collect();
         let done = self.carry_out(&tasks)?;
         if self.interrupted.load(Relaxed) {
-            bail!(
-                "interrupted; the same command goes on where it was, as its results are in {}",
-                self.guest.out.display()
-            );
+            bail!(Interrupted { results: self.guest.out.clone() });
         }
         let mut measured: Vec<Measured> = kernels.iter().map(|(name, got)| Measured::of(name, got)).collect();
         for (task, ran) in tasks.iter().zip(done) {
@@ -327,13 +327,7 @@ fn unpacked(path: &Path) -> Option<String> {
     Some(text)
 }
 
-/// Writes a file whole or not at all.
+/// Writes a file whole or not at all, because a file that is there is not measured again.
 fn keep(path: &Path, bytes: &[u8]) -> Result<()> {
-    let part = path.with_extension("part");
-    fs::write(&part, bytes)
-        .and_then(|()| fs::rename(&part, path))
-        .inspect_err(|_| {
-            let _ = fs::remove_file(&part);
-        })
-        .with_context(|| format!("write {}", path.display()))
+    replace(path, bytes).with_context(|| format!("write {}", path.display()))
 }

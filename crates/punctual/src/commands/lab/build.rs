@@ -1,5 +1,6 @@
 //! Kernels that a command of the user builds.
 
+use super::Interrupted;
 use crate::render::{
     self,
     lab::{self, NotMeasured},
@@ -7,6 +8,7 @@ use crate::render::{
 use anyhow::{Context, Result, bail};
 use punctual_lab::choice::{Choice, Source};
 use punctual_lab::key::Key;
+use punctual_lab::run::has_room;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -56,12 +58,11 @@ impl Builder<'_> {
             .status()
             .context("start sh")?;
         if self.interrupted.load(Relaxed) {
-            bail!(
-                "interrupted; the same command goes on where it was, as its results are in {}",
-                self.folder.display()
-            );
+            bail!(Interrupted { results: self.folder.to_owned() });
         }
         if !status.success() {
+            // A build that failed for want of room says nothing about its configuration.
+            has_room(log)?;
             return Ok(Err(lab::build_ended(self.command, &status.to_string())));
         }
         if !part.is_file() {
