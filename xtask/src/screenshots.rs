@@ -11,10 +11,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Pages of which pictures are taken: one with skipped releases, one with causes, one of a program.
-const SHOWN: [&str; 3] = ["skipped", "causes.report", "inspect-disturbed"];
+/// Pages of which pictures are taken: one with skipped releases, one with causes, one of a program, one of a campaign, one
+/// of kernels in emulated machines, one of a series of runs.
+const SHOWN: [&str; 6] = ["skipped", "causes.report", "inspect-disturbed", "campaign", "lab", "trend"];
 /// Pages that are checked without pictures.
-const CHECKED: [&str; 6] = ["eight-cpus", "many.report", "causes", "imported", "compare", "optimize"];
+const CHECKED: [&str; 7] = ["eight-cpus", "many.report", "causes", "imported", "compare", "kernels", "optimize"];
 /// Largest number of sheets that a printed page may take.
 const SHEETS_MAX: usize = 12;
 /// An npm package that finds obstacles for readers with disabilities. It is used if npm is installed.

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::render::document::schema::assert_valid;
+use crate::render::golden::assert_page;
 use crate::render::lang::leftover::{assert_chinese, assert_chinese_page};
 
 fn cell(name: &str, refused: Option<&str>) -> CellResult {
@@ -12,7 +13,7 @@ fn cell(name: &str, refused: Option<&str>) -> CellResult {
     CellResult {
         name: name.to_owned(),
         about: "As it comes.".to_owned(),
-        scenario: "FIFO 90 on CPU 1".to_owned(),
+        scenario: "FIFO 90 on CPU 1.".to_owned(),
         boot: Vec::new(),
         knobs: vec!["pm.governor".to_owned()],
         refused: refused.map(str::to_owned),
@@ -62,6 +63,25 @@ fn result() -> Result {
     }
 }
 
+/// The same with a third cell, whose latencies are a tenth, and a comparison that is decided.
+fn with_two_curves() -> Result {
+    let Result { mut cells, mut comparisons, .. } = result();
+    let mut latencies = Counts::new();
+    (1..=1000u64).for_each(|number| latencies.record(Nanos::from_ns(number * 100)));
+    let row = LatencyRow::of(&latencies, &Counts::new(), 0);
+    let cpus = [0, 1].map(|cpu| CpuNumbers { cpu, row: row.clone() }).into();
+    cells.push(CellResult { whole: Some(row), cpus, latencies, ..cell("isolated", None) });
+    comparisons.push(PairResult {
+        first: "plain".to_owned(),
+        second: "isolated".to_owned(),
+        question: "What does isolation buy?".to_owned(),
+        repetitions: 2,
+        verdict: words::compare::verdict(Compared::Better).to_owned(),
+        is_certain: true,
+    });
+    Result { cells, comparisons, ..result() }
+}
+
 #[test]
 fn the_text_has_every_cell_every_comparison_and_what_was_published() {
     let told = text(&result(), Style::default());
@@ -85,8 +105,9 @@ fn the_text_has_every_cell_every_comparison_and_what_was_published() {
 }
 
 #[test]
-fn the_page_has_the_same_and_a_picture() {
+fn the_page_has_the_same_and_a_picture_and_can_be_looked_at() {
     let page = html(&result()).unwrap();
+    assert_page("campaign", &html(&with_two_curves()).unwrap());
     for part in ["Two cells", "after 2 boots", "Does it help?", "RK3588", "<svg", "pm.governor", "By CPU"] {
         assert!(page.contains(part), "no '{part}'");
     }

@@ -33,9 +33,27 @@ impl LogScale {
         self.at(float(length.as_ns()))
     }
 
-    /// Ticks at 1, 2 and 5 times the powers of ten, as (value, whether to label it). A short range has a label at each
-    /// tick, a long one only at powers of ten.
+    /// Ticks as (value, whether to label it). A range that holds less than two of the usual ones has ticks at equal
+    /// distances, because one label alone shows no scale.
     pub fn ticks(&self) -> Vec<(f64, bool)> {
+        let usual = self.usual_ticks();
+        if usual.len() >= 2 { usual } else { self.even_ticks() }
+    }
+
+    /// Two to six ticks at multiples of 1, 2 or 5 times a power of ten.
+    fn even_ticks(&self) -> Vec<(f64, bool)> {
+        let least = (self.high - self.low) / 5.0;
+        let power = 10f64.powf(least.log10().floor());
+        let step = [1.0, 2.0, 5.0].map(|times| times * power).into_iter().find(|step| *step >= least);
+        let step = step.unwrap_or(10.0 * power);
+        let first = (self.low / step * 0.999).ceil();
+        let values = (0..6).map(|number| (first + f64::from(number)) * step);
+        values.take_while(|value| *value <= self.high * 1.001).map(|value| (value, true)).collect()
+    }
+
+    /// Ticks at 1, 2 and 5 times the powers of ten. A short range has a label at each tick, a long one only at powers of
+    /// ten.
+    fn usual_ticks(&self) -> Vec<(f64, bool)> {
         let decades = (self.high / self.low).log10();
         let mut ticks = Vec::new();
         let mut power = 10f64.powf(self.low.log10().floor());

@@ -5,6 +5,7 @@ use super::*;
 use crate::render::sample;
 use punctual_hist::Nanos;
 use punctual_numbers::foreign::Cell;
+use punctual_numbers::stats::float::whole;
 
 #[test]
 fn a_log_scale_maps_decades_evenly_and_keeps_to_its_edges() {
@@ -13,6 +14,25 @@ fn a_log_scale_maps_decades_evenly_and_keeps_to_its_edges() {
         assert!((scale.at(value) - at).abs() < 1e-6, "{value}");
     }
     assert!(LogScale::new(5.0, 5.0, 0.0, 1.0).at(5.0).is_finite(), "a range without extent is no division by zero");
+}
+
+#[test]
+fn a_narrow_range_has_several_labels_at_equal_distances() {
+    let values = |low, high| -> Vec<u64> {
+        let ticks = LogScale::new(low, high, 0.0, 1.0).ticks();
+        assert!(ticks.iter().all(|(_, labelled)| *labelled));
+        ticks.into_iter().map(|(value, _)| whole(value)).collect()
+    };
+    assert_eq!(values(20_000.0, 25_000.0), [20_000, 22_000, 24_000, 26_000, 28_000, 30_000]);
+    assert_eq!(values(12_000.0, 18_000.0), [12_000, 14_000, 16_000, 18_000]);
+    assert_eq!(values(21_000.0, 48_000.0), [30_000, 40_000]);
+    for low in 1..1_000_u32 {
+        for part in [1.0, 1.5, 2.0, 3.0, 4.9] {
+            let low = f64::from(low);
+            let count = LogScale::new(low, low * part, 0.0, 1.0).ticks().len();
+            assert!((2..=6).contains(&count), "{low} to {}: {count}", low * part);
+        }
+    }
 }
 
 #[test]

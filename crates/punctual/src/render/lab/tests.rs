@@ -74,7 +74,7 @@ fn with_sample(then: impl FnOnce(&Shown<'_>)) {
 }
 
 #[test]
-fn kernels_as_text_a_page_and_a_document() {
+fn kernels_as_text_and_a_document() {
     with_sample(|shown| {
         let on = |full, width| text(shown, full, None, Style { width, colour: false });
         assert_golden("lab.txt", &on(false, 80));
@@ -83,9 +83,17 @@ fn kernels_as_text_a_page_and_a_document() {
         for width in [40, 80, 120] {
             assert_fits(&on(true, width), width);
         }
-        assert_page("lab", &html(shown).unwrap());
         let document = assert_valid(&json::Document::of(shown));
         assert_eq!(document["kernels"][1]["cells"][1]["against_first"]["verdict"], "worse");
+    });
+}
+
+#[test]
+fn the_page_draws_each_load_and_can_be_looked_at() {
+    with_sample(|shown| {
+        let page = html(shown).unwrap();
+        assert_page("lab", &page);
+        assert_eq!(page.matches(r#"<svg class="exceedance""#).count(), 2);
     });
 }
 

@@ -3,6 +3,7 @@
 use super::{change, how_sure, setting, verdict};
 use crate::render::chart::{self, Line};
 use crate::render::html::rendered;
+use crate::render::lang::{for_people, tr};
 use crate::render::units;
 use crate::render::words::compare::percentile;
 use minijinja::{Value, context};
@@ -11,6 +12,10 @@ use punctual_numbers::trend::{Moved, Run, Shift, Trend, Verdict, WATCHED_PPM};
 const TEMPLATE: &str = include_str!("trend.html.jinja");
 
 pub fn html(trend: &Trend) -> Result<String, minijinja::Error> {
+    for_people(|| page(trend))
+}
+
+fn page(trend: &Trend) -> Result<String, minijinja::Error> {
     let (_, word, what) = verdict(trend);
     let class = match trend.verdict {
         Verdict::Better | Verdict::Steady => "held",
@@ -18,13 +23,14 @@ pub fn html(trend: &Trend) -> Result<String, minijinja::Error> {
         Verdict::TooFew => "unsure",
     };
     let context = context! {
-        title => "Runs over time",
-        word => units::capitalised(&word.trim_end_matches(':').to_lowercase()),
+        title => tr!("Runs over time"),
+        word => units::capitalised(&word.trim_end_matches([':', '：']).to_lowercase()),
         class,
-        what,
-        how_sure => how_sure(trend),
+        // A sentence that begins with the name of a percentile keeps it as it is.
+        what => if trend.shifts.is_empty() && trend.drifts.is_empty() { units::capitalised(&what) } else { what },
+        how_sure => units::capitalised(&how_sure(trend)),
         svg => picture(trend),
-        lines => lines(trend).into_iter().map(|line| line.name).collect::<Vec<_>>(),
+        lines => lines(trend).into_iter().map(|line| context! { key => chart::series(line.number), name => line.name }).collect::<Vec<_>>(),
         shifts => trend.shifts.iter().map(shift).collect::<Vec<_>>(),
         runs => trend.runs.iter().map(run).collect::<Vec<_>>(),
         columns => WATCHED_PPM.map(percentile).to_vec(),
@@ -43,8 +49,8 @@ fn lines(trend: &Trend) -> Vec<Line> {
 fn picture(trend: &Trend) -> Option<String> {
     let names: Vec<String> = trend.runs.iter().map(|run| run.name.clone()).collect();
     let marks: Vec<(usize, String)> =
-        trend.shifts.iter().map(|shift| (shift.at, format!("shift since {}", shift.run))).collect();
-    chart::runs("Percentiles of the latency, run by run", &names, &lines(trend), &marks)
+        trend.shifts.iter().map(|shift| (shift.at, tr!("shift since {run}", run = shift.run))).collect();
+    chart::runs(tr!("Percentiles of the latency, run by run"), &names, &lines(trend), &marks)
 }
 
 fn shift(of: &Shift) -> Value {

@@ -1,6 +1,8 @@
 //! A series of runs as text, one line, JSON, CSV and a page.
 
 mod html;
+#[cfg(test)]
+mod tests;
 
 pub use html::html;
 
