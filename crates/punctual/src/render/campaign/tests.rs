@@ -70,7 +70,7 @@ fn with_two_curves() -> Result {
     (1..=1000u64).for_each(|number| latencies.record(Nanos::from_ns(number * 100)));
     let row = LatencyRow::of(&latencies, &Counts::new(), 0);
     let cpus = [0, 1].map(|cpu| CpuNumbers { cpu, row: row.clone() }).into();
-    cells.push(CellResult { whole: Some(row), cpus, latencies, ..cell("isolated", None) });
+    cells.push(CellResult { whole: Some(row), cpus, latencies, published: Vec::new(), ..cell("isolated", None) });
     comparisons.push(PairResult {
         first: "plain".to_owned(),
         second: "isolated".to_owned(),
@@ -79,7 +79,7 @@ fn with_two_curves() -> Result {
         verdict: words::compare::verdict(Compared::Better).to_owned(),
         is_certain: true,
     });
-    Result { cells, comparisons, ..result() }
+    Result { title: "Three cells".to_owned(), cells, comparisons, ..result() }
 }
 
 #[test]
