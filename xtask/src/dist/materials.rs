@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// What is shipped.
+/// What users get: the program, and the C library.
 struct Shipped {
     /// The package of Cargo that it is built from.
     package: &'static str,

@@ -56,7 +56,7 @@ fn with_places(package: &Package, platform: Option<&Platform>) -> Package {
         path: place(&placed.path),
         what: match &placed.what {
             // Files for pkg-config name the folder of the library.
-            What::Bytes(bytes) if placed.path.ends_with(".pc") => {
+            What::Bytes(bytes) if placed.path.contains("/pkgconfig/") => {
                 What::Bytes(place(&String::from_utf8_lossy(bytes)).into_bytes())
             }
             what => what.clone(),
@@ -83,7 +83,7 @@ fn text(package: &Package, top: &Path) -> String {
         })
         .collect();
     let ours = package.depends.iter().filter_map(|needed| needed.strip_suffix(')')?.split_once(" (= "));
-    let requires: String = ours.map(|(name, version)| format!("Requires: {name} = {version}\n")).collect();
+    let requires: Vec<String> = ours.map(|(name, version)| format!("Requires: {name} = {version}\n")).collect();
     let finds_libraries = if package.depends.is_empty() { "no" } else { "yes" };
     // RPM passes the number of versions that are left: 0 when the package is removed, and not upgraded.
     let removal = package
@@ -91,10 +91,11 @@ fn text(package: &Package, top: &Path) -> String {
         .map_or_else(String::new, |body| format!("%preun\nif [ \"$1\" = 0 ]; then\n{body}fi\n\n"));
     format!(
         "Name: {}\nVersion: {VERSION}\nRelease: 1\nSummary: {}\nLicense: Apache-2.0 OR MIT\nAutoReqProv: \
-         {finds_libraries}\n{requires}\n%global __os_install_post %{{nil}}\n%global debug_package %{{nil}}\n\n%description\n{}\n\n\
+         {finds_libraries}\n{}\n%global __os_install_post %{{nil}}\n%global debug_package %{{nil}}\n\n%description\n{}\n\n\
          %install\nmkdir -p %{{buildroot}}\ncp -a '{}/usr' %{{buildroot}}/\n\n{removal}%files\n%defattr(644,root,root,755)\n{}\n",
         name(package.name),
         package.summary,
+        requires.concat(),
         package.description,
         top.display(),
         listed.join("\n"),
