@@ -38,8 +38,8 @@ answered=$(ms)
 say "installed in $((installed - start)) ms; the first answer after $((answered - start)) ms"
 rm -f punctual-*.punctual punctual-*.html
 start=$(ms)
-punctual --version
-say "it starts in $(($(ms) - start)) ms"
+for _ in 1 2 3 4 5 6 7 8 9 10; do punctual --version >/dev/null; done
+say "it starts and ends in $((($(ms) - start) / 10)) ms, by ten starts"
 install /try/newer.deb || fail upgrade
 say "upgrade"
 
