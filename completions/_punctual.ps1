@@ -21,8 +21,10 @@ Register-ArgumentCompleter -Native -CommandName 'punctual' -ScriptBlock {
 
     $completions = @(switch ($command) {
         'punctual' {
-            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help')
-            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help')
+            [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'When to colour: auto is on a terminal, unless NO_COLOR is set')
+            [CompletionResult]::new('--lang', '--lang', [CompletionResultType]::ParameterName, 'Language of what people read; formats for programs are English [default: the locale''s, or en]')
+            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
             [CompletionResult]::new('-V', '-V ', [CompletionResultType]::ParameterName, 'Print version')
             [CompletionResult]::new('--version', '--version', [CompletionResultType]::ParameterName, 'Print version')
             [CompletionResult]::new('init', 'init', [CompletionResultType]::ParameterValue, 'Write a project file that states the need once, from four questions or from options')
@@ -59,6 +61,8 @@ Register-ArgumentCompleter -Native -CommandName 'punctual' -ScriptBlock {
             [CompletionResult]::new('--budget', '--budget', [CompletionResultType]::ParameterName, 'Largest latency you can live with, for example 50us')
             [CompletionResult]::new('--cpus', '--cpus', [CompletionResultType]::ParameterName, 'CPUs for the real-time work, for example 2-3')
             [CompletionResult]::new('--out', '--out', [CompletionResultType]::ParameterName, 'File to write')
+            [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'When to colour: auto is on a terminal, unless NO_COLOR is set')
+            [CompletionResult]::new('--lang', '--lang', [CompletionResultType]::ParameterName, 'Language of what people read; formats for programs are English [default: the locale''s, or en]')
             [CompletionResult]::new('-y', '-y', [CompletionResultType]::ParameterName, 'Ask no questions; values that are not given are left to the profile')
             [CompletionResult]::new('--yes', '--yes', [CompletionResultType]::ParameterName, 'Ask no questions; values that are not given are left to the profile')
             [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Print no messages but errors')
@@ -81,6 +85,8 @@ Register-ArgumentCompleter -Native -CommandName 'punctual' -ScriptBlock {
             [CompletionResult]::new('--out', '--out', [CompletionResultType]::ParameterName, 'Recording to write; the HTML report is written next to it [default: punctual-DATE-TIME.punctual]')
             [CompletionResult]::new('--junit', '--junit', [CompletionResultType]::ParameterName, 'Write JUnit XML to this file, for CI: one case for each CPU')
             [CompletionResult]::new('--fail-on', '--fail-on', [CompletionResultType]::ParameterName, 'Exit with 2 when a finding is at least this bad')
+            [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'When to colour: auto is on a terminal, unless NO_COLOR is set')
+            [CompletionResult]::new('--lang', '--lang', [CompletionResultType]::ParameterName, 'Language of what people read; formats for programs are English [default: the locale''s, or en]')
             [CompletionResult]::new('--why-not', '--why-not', [CompletionResultType]::ParameterName, 'Do not measure: say which functions of punctual work here, and what to install or to grant for those that do not')
             [CompletionResult]::new('--no-explain', '--no-explain', [CompletionResultType]::ParameterName, 'Do not look for causes in a second, traced pass')
             [CompletionResult]::new('--full', '--full', [CompletionResultType]::ParameterName, 'Print the whole report, with the answer last')
@@ -103,6 +109,8 @@ Register-ArgumentCompleter -Native -CommandName 'punctual' -ScriptBlock {
             [CompletionResult]::new('--file', '--file', [CompletionResultType]::ParameterName, 'Judge the line in a file that contains only the line (cmdline.txt), or in a boot loader''s file (default/grub, extlinux.conf)')
             [CompletionResult]::new('--image', '--image', [CompletionResultType]::ParameterName, 'Judge for the kernel in this boot image (vmlinuz): the list of the parameters that it accepts is read from the image')
             [CompletionResult]::new('--fail-on', '--fail-on', [CompletionResultType]::ParameterName, 'Exit with 2 when a word is at least this bad')
+            [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'When to colour: auto is on a terminal, unless NO_COLOR is set')
+            [CompletionResult]::new('--lang', '--lang', [CompletionResultType]::ParameterName, 'Language of what people read; formats for programs are English [default: the locale''s, or en]')
             [CompletionResult]::new('--json', '--json', [CompletionResultType]::ParameterName, 'Print one JSON document')
             [CompletionResult]::new('--sarif', '--sarif', [CompletionResultType]::ParameterName, 'Print SARIF, for code-review tools')
             [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Print one line and no progress, for scripts and CI logs')
@@ -113,25 +121,29 @@ Register-ArgumentCompleter -Native -CommandName 'punctual' -ScriptBlock {
             break
         }
         'punctual;status' {
+            [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'When to colour: auto is on a terminal, unless NO_COLOR is set')
+            [CompletionResult]::new('--lang', '--lang', [CompletionResultType]::ParameterName, 'Language of what people read; formats for programs are English [default: the locale''s, or en]')
             [CompletionResult]::new('--confirm', '--confirm', [CompletionResultType]::ParameterName, 'Keep what was applied, and make the new boot entry the default')
             [CompletionResult]::new('--adopt-untried', '--adopt-untried', [CompletionResultType]::ParameterName, 'Make the new command line the default although this boot loader cannot try it first')
             [CompletionResult]::new('--json', '--json', [CompletionResultType]::ParameterName, 'Print one JSON document')
             [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Print one line and no progress, for scripts and CI logs')
             [CompletionResult]::new('--brief', '--brief', [CompletionResultType]::ParameterName, 'Print one line and no progress, for scripts and CI logs')
             [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Print one line and no progress, for scripts and CI logs')
-            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help')
-            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help')
+            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
             break
         }
         'punctual;revert' {
             [CompletionResult]::new('--to', '--to', [CompletionResultType]::ParameterName, 'Put back all transactions after transaction N, which is kept [default: everything]')
+            [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'When to colour: auto is on a terminal, unless NO_COLOR is set')
+            [CompletionResult]::new('--lang', '--lang', [CompletionResultType]::ParameterName, 'Language of what people read; formats for programs are English [default: the locale''s, or en]')
             [CompletionResult]::new('--leave-conflicts', '--leave-conflicts', [CompletionResultType]::ParameterName, 'Leave settings that another program or person has changed since as they are, and forget them')
             [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Print one line and no progress, for scripts and CI logs')
             [CompletionResult]::new('--brief', '--brief', [CompletionResultType]::ParameterName, 'Print one line and no progress, for scripts and CI logs')
             [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Print one line and no progress, for scripts and CI logs')
             [CompletionResult]::new('--json', '--json', [CompletionResultType]::ParameterName, 'Print one JSON document')
-            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help')
-            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help')
+            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
             break
         }
         'punctual;measure' {
@@ -169,6 +181,8 @@ Register-ArgumentCompleter -Native -CommandName 'punctual' -ScriptBlock {
             [CompletionResult]::new('--wait-quiet', '--wait-quiet', [CompletionResultType]::ParameterName, 'Wait up to this time until other programs are idle before an idle phase is measured')
             [CompletionResult]::new('--out', '--out', [CompletionResultType]::ParameterName, 'Recording to write [default: punctual-DATE-TIME.punctual]')
             [CompletionResult]::new('--html', '--html', [CompletionResultType]::ParameterName, 'Also write an HTML report to this file')
+            [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'When to colour: auto is on a terminal, unless NO_COLOR is set')
+            [CompletionResult]::new('--lang', '--lang', [CompletionResultType]::ParameterName, 'Language of what people read; formats for programs are English [default: the locale''s, or en]')
             [CompletionResult]::new('--list-loads', '--list-loads', [CompletionResultType]::ParameterName, 'List the available loads')
             [CompletionResult]::new('--explain', '--explain', [CompletionResultType]::ParameterName, 'Look for causes of late activations during the run; punctual explain shows them')
             [CompletionResult]::new('--full', '--full', [CompletionResultType]::ParameterName, 'Print the whole report, with the answer last')
@@ -184,12 +198,14 @@ Register-ArgumentCompleter -Native -CommandName 'punctual' -ScriptBlock {
         'punctual;merge' {
             [CompletionResult]::new('-o', '-o', [CompletionResultType]::ParameterName, 'Recording to write')
             [CompletionResult]::new('--out', '--out', [CompletionResultType]::ParameterName, 'Recording to write')
+            [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'When to colour: auto is on a terminal, unless NO_COLOR is set')
+            [CompletionResult]::new('--lang', '--lang', [CompletionResultType]::ParameterName, 'Language of what people read; formats for programs are English [default: the locale''s, or en]')
             [CompletionResult]::new('--json', '--json', [CompletionResultType]::ParameterName, 'Print one JSON document: the report of the merged recording')
             [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Print one line and no progress, for scripts and CI logs')
             [CompletionResult]::new('--brief', '--brief', [CompletionResultType]::ParameterName, 'Print one line and no progress, for scripts and CI logs')
             [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Print one line and no progress, for scripts and CI logs')
-            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help')
-            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help')
+            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
             break
         }
         'punctual;explain' {
@@ -198,13 +214,15 @@ Register-ArgumentCompleter -Native -CommandName 'punctual' -ScriptBlock {
             [CompletionResult]::new('--perfetto', '--perfetto', [CompletionResultType]::ParameterName, 'Write a trace for the Perfetto viewer to this file')
             [CompletionResult]::new('--top', '--top', [CompletionResultType]::ParameterName, 'Number of causes to show; with --full all')
             [CompletionResult]::new('--spike', '--spike', [CompletionResultType]::ParameterName, 'Show one late activation part by part; 1 is the worst')
+            [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'When to colour: auto is on a terminal, unless NO_COLOR is set')
+            [CompletionResult]::new('--lang', '--lang', [CompletionResultType]::ParameterName, 'Language of what people read; formats for programs are English [default: the locale''s, or en]')
             [CompletionResult]::new('--full', '--full', [CompletionResultType]::ParameterName, 'Print everything: all causes with the knobs that affect them, more of the worst activations, and the method; with --json all windows, some megabytes for a long recording')
             [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Print one line and no progress, for scripts and CI logs')
             [CompletionResult]::new('--brief', '--brief', [CompletionResultType]::ParameterName, 'Print one line and no progress, for scripts and CI logs')
             [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Print one line and no progress, for scripts and CI logs')
             [CompletionResult]::new('--json', '--json', [CompletionResultType]::ParameterName, 'Print one JSON document')
-            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help')
-            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help')
+            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
             break
         }
         'punctual;inspect' {
@@ -218,6 +236,8 @@ Register-ArgumentCompleter -Native -CommandName 'punctual' -ScriptBlock {
             [CompletionResult]::new('--cycles', '--cycles', [CompletionResultType]::ParameterName, 'Write a line for each cycle to this file as comma-separated values: when it was released, when the thread woke and when it waited again')
             [CompletionResult]::new('--cost', '--cost', [CompletionResultType]::ParameterName, 'Largest share of one CPU that the observation may use; if it uses more after its first seconds, it observes less, and says what it gives up')
             [CompletionResult]::new('--engine', '--engine', [CompletionResultType]::ParameterName, 'Use only this engine, and fail if it cannot be used; without this option, the first one that can be used')
+            [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'When to colour: auto is on a terminal, unless NO_COLOR is set')
+            [CompletionResult]::new('--lang', '--lang', [CompletionResultType]::ParameterName, 'Language of what people read; formats for programs are English [default: the locale''s, or en]')
             [CompletionResult]::new('--children', '--children', [CompletionResultType]::ParameterName, 'Also observe the processes that PROGRAM has started or will start; those of a COMMAND are always observed')
             [CompletionResult]::new('--live', '--live', [CompletionResultType]::ParameterName, 'Show the results so far while the program is observed, on the whole terminal')
             [CompletionResult]::new('--no-causes', '--no-causes', [CompletionResultType]::ParameterName, 'Do not look for the causes of late cycles, and so do not record what else runs on the CPUs of the program')
@@ -246,6 +266,8 @@ Register-ArgumentCompleter -Native -CommandName 'punctual' -ScriptBlock {
             [CompletionResult]::new('--on-late', '--on-late', [CompletionResultType]::ParameterName, 'What to do after an activation beyond the budget: a command, or snapshot, stop, or signal=NAME,PID; may be given several times, and is done at most once in ten seconds')
             [CompletionResult]::new('--metrics', '--metrics', [CompletionResultType]::ParameterName, 'Where Prometheus finds the metrics: a loopback address as in 127.0.0.1:9464, unix:PATH, or file:PATH')
             [CompletionResult]::new('--duration', '--duration', [CompletionResultType]::ParameterName, 'How long to watch [default: until it is ended]')
+            [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'When to colour: auto is on a terminal, unless NO_COLOR is set')
+            [CompletionResult]::new('--lang', '--lang', [CompletionResultType]::ParameterName, 'Language of what people read; formats for programs are English [default: the locale''s, or en]')
             [CompletionResult]::new('--wait', '--wait', [CompletionResultType]::ParameterName, 'If PROGRAM does not run yet, wait for it; --install implies this')
             [CompletionResult]::new('--no-trace', '--no-trace', [CompletionResultType]::ParameterName, 'Do not record what the kernel does on the watched CPUs, so that late activations have no causes')
             [CompletionResult]::new('--install', '--install', [CompletionResultType]::ParameterName, 'Write a systemd unit that watches with these options from now on, also after each boot, and start it')
@@ -267,6 +289,8 @@ Register-ArgumentCompleter -Native -CommandName 'punctual' -ScriptBlock {
             [CompletionResult]::new('--from', '--from', [CompletionResultType]::ParameterName, 'Read the file in this format, without recognising it: cyclictest, rt-tests-json, rt-tests-pairs, xenomai, latmus, rtla, jitterdebugger, jitterdebugger-raw, oslat, queuelat, hwlatdetect, rteval, stress-ng, rt-app, hdr, hgrm, boards, timestamps, periods or latencies')
             [CompletionResult]::new('--unit', '--unit', [CompletionResultType]::ParameterName, 'Unit of the numbers, if the file does not state it: ns, us, ms or s')
             [CompletionResult]::new('--period', '--period', [CompletionResultType]::ParameterName, 'Time between releases, if the file does not state it')
+            [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'When to colour: auto is on a terminal, unless NO_COLOR is set')
+            [CompletionResult]::new('--lang', '--lang', [CompletionResultType]::ParameterName, 'Language of what people read; formats for programs are English [default: the locale''s, or en]')
             [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Print no messages but errors')
             [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Print no messages but errors')
             [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
@@ -283,6 +307,8 @@ Register-ArgumentCompleter -Native -CommandName 'punctual' -ScriptBlock {
             [CompletionResult]::new('--plot', '--plot', [CompletionResultType]::ParameterName, 'Draw a chart into FILE, which ends in .svg or .png, or without FILE on the terminal')
             [CompletionResult]::new('--chart', '--chart', [CompletionResultType]::ParameterName, 'Which chart')
             [CompletionResult]::new('--with', '--with', [CompletionResultType]::ParameterName, 'Draw another result into the same chart; can be given several times')
+            [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'When to colour: auto is on a terminal, unless NO_COLOR is set')
+            [CompletionResult]::new('--lang', '--lang', [CompletionResultType]::ParameterName, 'Language of what people read; formats for programs are English [default: the locale''s, or en]')
             [CompletionResult]::new('--full', '--full', [CompletionResultType]::ParameterName, 'Print the whole report, with the answer last')
             [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Print one line and no progress, for scripts and CI logs')
             [CompletionResult]::new('--brief', '--brief', [CompletionResultType]::ParameterName, 'Print one line and no progress, for scripts and CI logs')
@@ -316,6 +342,8 @@ Register-ArgumentCompleter -Native -CommandName 'punctual' -ScriptBlock {
             [CompletionResult]::new('--fail-on', '--fail-on', [CompletionResultType]::ParameterName, 'Exit with 2 if a comparison has this result')
             [CompletionResult]::new('--html', '--html', [CompletionResultType]::ParameterName, 'Write an HTML page with overlaid charts to this file')
             [CompletionResult]::new('--junit', '--junit', [CompletionResultType]::ParameterName, 'Write JUnit XML to this file, for CI')
+            [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'When to colour: auto is on a terminal, unless NO_COLOR is set')
+            [CompletionResult]::new('--lang', '--lang', [CompletionResultType]::ParameterName, 'Language of what people read; formats for programs are English [default: the locale''s, or en]')
             [CompletionResult]::new('--dry-run', '--dry-run', [CompletionResultType]::ParameterName, 'With --interleave: show the order and how long it takes; run and measure nothing')
             [CompletionResult]::new('--anyway', '--anyway', [CompletionResultType]::ParameterName, 'Compare recordings that should not be compared; the result says so')
             [CompletionResult]::new('--as-if-independent', '--as-if-independent', [CompletionResultType]::ParameterName, 'Also give a verdict for files that do not contain the order of their values, as if the values were independent')
@@ -333,6 +361,8 @@ Register-ArgumentCompleter -Native -CommandName 'punctual' -ScriptBlock {
             [CompletionResult]::new('--false-alarms', '--false-alarms', [CompletionResultType]::ParameterName, 'Number of false alarms that are accepted in a thousand runs')
             [CompletionResult]::new('--fail-on', '--fail-on', [CompletionResultType]::ParameterName, 'Exit with 2 if the series has this result')
             [CompletionResult]::new('--html', '--html', [CompletionResultType]::ParameterName, 'Write an HTML page with the runs over time to this file')
+            [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'When to colour: auto is on a terminal, unless NO_COLOR is set')
+            [CompletionResult]::new('--lang', '--lang', [CompletionResultType]::ParameterName, 'Language of what people read; formats for programs are English [default: the locale''s, or en]')
             [CompletionResult]::new('--json', '--json', [CompletionResultType]::ParameterName, 'Print one JSON document')
             [CompletionResult]::new('--csv', '--csv', [CompletionResultType]::ParameterName, 'Print the runs as CSV, one line each, as Apache Otava reads it')
             [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Print one line and no progress, for scripts and CI logs')
@@ -347,6 +377,8 @@ Register-ArgumentCompleter -Native -CommandName 'punctual' -ScriptBlock {
             [CompletionResult]::new('--out', '--out', [CompletionResultType]::ParameterName, 'Folder to make for the campaign and its recordings [default: punctual-campaign-DATE-TIME; below /var/lib if the machine is rebooted for it]')
             [CompletionResult]::new('--resume', '--resume', [CompletionResultType]::ParameterName, 'Continue the campaign in this folder, or show its result again if it is complete')
             [CompletionResult]::new('--html', '--html', [CompletionResultType]::ParameterName, 'Also write the page with all cells to this file; the campaign''s folder has one in any case')
+            [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'When to colour: auto is on a terminal, unless NO_COLOR is set')
+            [CompletionResult]::new('--lang', '--lang', [CompletionResultType]::ParameterName, 'Language of what people read; formats for programs are English [default: the locale''s, or en]')
             [CompletionResult]::new('--at-boot', '--at-boot', [CompletionResultType]::ParameterName, 'Continues unattended after a boot')
             [CompletionResult]::new('--dry-run', '--dry-run', [CompletionResultType]::ParameterName, 'Show what would be measured and how long it takes; change nothing')
             [CompletionResult]::new('-y', '-y', [CompletionResultType]::ParameterName, 'Do not ask for confirmation')
@@ -355,8 +387,8 @@ Register-ArgumentCompleter -Native -CommandName 'punctual' -ScriptBlock {
             [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Print one line and no progress, for scripts and CI logs')
             [CompletionResult]::new('--brief', '--brief', [CompletionResultType]::ParameterName, 'Print one line and no progress, for scripts and CI logs')
             [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Print one line and no progress, for scripts and CI logs')
-            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help')
-            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help')
+            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
             break
         }
         'punctual;share' {
@@ -373,29 +405,35 @@ Register-ArgumentCompleter -Native -CommandName 'punctual' -ScriptBlock {
             [CompletionResult]::new('--from', '--from', [CompletionResultType]::ParameterName, 'Read the file in this format, without recognising it: cyclictest, rt-tests-json, rt-tests-pairs, xenomai, latmus, rtla, jitterdebugger, jitterdebugger-raw, oslat, queuelat, hwlatdetect, rteval, stress-ng, rt-app, hdr, hgrm, boards, timestamps, periods or latencies')
             [CompletionResult]::new('--unit', '--unit', [CompletionResultType]::ParameterName, 'Unit of the numbers, if the file does not state it: ns, us, ms or s')
             [CompletionResult]::new('--period', '--period', [CompletionResultType]::ParameterName, 'Time between releases, if the file does not state it')
+            [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'When to colour: auto is on a terminal, unless NO_COLOR is set')
+            [CompletionResult]::new('--lang', '--lang', [CompletionResultType]::ParameterName, 'Language of what people read; formats for programs are English [default: the locale''s, or en]')
             [CompletionResult]::new('--no-snapshot', '--no-snapshot', [CompletionResultType]::ParameterName, 'Leave out the snapshot')
             [CompletionResult]::new('--dry-run', '--dry-run', [CompletionResultType]::ParameterName, 'Print the file instead of writing it')
             [CompletionResult]::new('-y', '-y', [CompletionResultType]::ParameterName, 'Write without asking')
             [CompletionResult]::new('--yes', '--yes', [CompletionResultType]::ParameterName, 'Write without asking')
             [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Print no messages but errors')
             [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Print no messages but errors')
-            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help')
-            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help')
+            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
             break
         }
         'punctual;snapshot' {
             [CompletionResult]::new('-o', '-o', [CompletionResultType]::ParameterName, 'File to write [default: standard output]')
             [CompletionResult]::new('--out', '--out', [CompletionResultType]::ParameterName, 'File to write [default: standard output]')
+            [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'When to colour: auto is on a terminal, unless NO_COLOR is set')
+            [CompletionResult]::new('--lang', '--lang', [CompletionResultType]::ParameterName, 'Language of what people read; formats for programs are English [default: the locale''s, or en]')
             [CompletionResult]::new('--raw', '--raw', [CompletionResultType]::ParameterName, 'Mask nothing: keep host and user names, addresses, serial numbers and the whole command line')
             [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Print no messages but errors')
             [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Print no messages but errors')
-            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help')
-            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help')
+            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
             break
         }
         'punctual;fleet' {
-            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help')
-            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help')
+            [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'When to colour: auto is on a terminal, unless NO_COLOR is set')
+            [CompletionResult]::new('--lang', '--lang', [CompletionResultType]::ParameterName, 'Language of what people read; formats for programs are English [default: the locale''s, or en]')
+            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
             [CompletionResult]::new('run', 'run', [CompletionResultType]::ParameterValue, 'Run a command of punctual on many hosts by ssh, and fetch what it writes')
             [CompletionResult]::new('pack', 'pack', [CompletionResultType]::ParameterValue, 'Pack the recordings and audits of many machines into tables that SQL engines can read')
             [CompletionResult]::new('ask', 'ask', [CompletionResultType]::ParameterValue, 'Ask the packed tables a question, by DuckDB: which machines are bad, what they share, which change made them worse')
@@ -412,23 +450,27 @@ Register-ArgumentCompleter -Native -CommandName 'punctual' -ScriptBlock {
             [CompletionResult]::new('--program', '--program', [CompletionResultType]::ParameterName, 'Name or path of punctual on the hosts')
             [CompletionResult]::new('--bring', '--bring', [CompletionResultType]::ParameterName, 'Copy this static program to the hosts and remove it afterwards; once for each architecture among the hosts')
             [CompletionResult]::new('--ssh-config', '--ssh-config', [CompletionResultType]::ParameterName, 'Configuration of ssh in place of ~/.ssh/config')
+            [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'When to colour: auto is on a terminal, unless NO_COLOR is set')
+            [CompletionResult]::new('--lang', '--lang', [CompletionResultType]::ParameterName, 'Language of what people read; formats for programs are English [default: the locale''s, or en]')
             [CompletionResult]::new('--sudo', '--sudo', [CompletionResultType]::ParameterName, 'Run the command by sudo, which must not ask for a password')
             [CompletionResult]::new('--json', '--json', [CompletionResultType]::ParameterName, 'Print one JSON document')
             [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Print one line and no progress, for scripts and CI logs')
             [CompletionResult]::new('--brief', '--brief', [CompletionResultType]::ParameterName, 'Print one line and no progress, for scripts and CI logs')
             [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Print one line and no progress, for scripts and CI logs')
-            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help')
-            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help')
+            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
             break
         }
         'punctual;fleet;pack' {
             [CompletionResult]::new('-o', '-o', [CompletionResultType]::ParameterName, 'Folder of the tables; what is packed there already is not packed again')
             [CompletionResult]::new('--out', '--out', [CompletionResultType]::ParameterName, 'Folder of the tables; what is packed there already is not packed again')
+            [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'When to colour: auto is on a terminal, unless NO_COLOR is set')
+            [CompletionResult]::new('--lang', '--lang', [CompletionResultType]::ParameterName, 'Language of what people read; formats for programs are English [default: the locale''s, or en]')
             [CompletionResult]::new('--names', '--names', [CompletionResultType]::ParameterName, 'Write the names of machines into the tables; without this option they are masked, and only PATH/private contains them')
             [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Print no messages but errors')
             [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Print no messages but errors')
-            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help')
-            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help')
+            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
             break
         }
         'punctual;fleet;ask' {
@@ -437,6 +479,8 @@ Register-ArgumentCompleter -Native -CommandName 'punctual' -ScriptBlock {
             [CompletionResult]::new('--machine', '--machine', [CompletionResultType]::ParameterName, 'Machine to ask about, as the other answers name it [default: all, or the worst one]')
             [CompletionResult]::new('--by', '--by', [CompletionResultType]::ParameterName, 'Column by which percentiles are grouped')
             [CompletionResult]::new('--sql', '--sql', [CompletionResultType]::ParameterName, 'Print the question in SQL instead of asking it')
+            [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'When to colour: auto is on a terminal, unless NO_COLOR is set')
+            [CompletionResult]::new('--lang', '--lang', [CompletionResultType]::ParameterName, 'Language of what people read; formats for programs are English [default: the locale''s, or en]')
             [CompletionResult]::new('--json', '--json', [CompletionResultType]::ParameterName, 'Print one JSON document')
             [CompletionResult]::new('--csv', '--csv', [CompletionResultType]::ParameterName, 'Print the rows as CSV')
             [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Print no messages but errors')
@@ -470,6 +514,8 @@ Register-ArgumentCompleter -Native -CommandName 'punctual' -ScriptBlock {
             [CompletionResult]::new('--threads', '--threads', [CompletionResultType]::ParameterName, 'Threads on each CPU, or timers of each kind [default: 16; 4 with fpu]')
             [CompletionResult]::new('--priority', '--priority', [CompletionResultType]::ParameterName, 'SCHED_FIFO priority of the first real-time thread, 1 to 95; no thread has a higher one')
             [CompletionResult]::new('--load-dir', '--load-dir', [CompletionResultType]::ParameterName, 'Directory for the files of the load that the test heap runs [default: the current one]')
+            [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'When to colour: auto is on a terminal, unless NO_COLOR is set')
+            [CompletionResult]::new('--lang', '--lang', [CompletionResultType]::ParameterName, 'Language of what people read; formats for programs are English [default: the locale''s, or en]')
             [CompletionResult]::new('--plant', '--plant', [CompletionResultType]::ParameterName, 'Spoil one register once, to check that switches or fpu notices it: the exit code must then be 2')
             [CompletionResult]::new('--own-tests', '--own-tests', [CompletionResultType]::ParameterName, 'First run the tests of Xenomai 3 (smokey) or Xenomai 4 (evl test), if they are installed')
             [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Print one line and no progress, for scripts and CI logs')
@@ -481,8 +527,10 @@ Register-ArgumentCompleter -Native -CommandName 'punctual' -ScriptBlock {
             break
         }
         'punctual;lab' {
-            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help')
-            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help')
+            [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'When to colour: auto is on a terminal, unless NO_COLOR is set')
+            [CompletionResult]::new('--lang', '--lang', [CompletionResultType]::ParameterName, 'Language of what people read; formats for programs are English [default: the locale''s, or en]')
+            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
             [CompletionResult]::new('compare', 'compare', [CompletionResultType]::ParameterValue, 'Measure several kernels under the same loads, and show them side by side')
             [CompletionResult]::new('gate', 'gate', [CompletionResultType]::ParameterValue, 'Compare a kernel with an earlier one, for CI: exits with 2 if it is worse')
             [CompletionResult]::new('bisect', 'bisect', [CompletionResultType]::ParameterValue, 'Find the version, the word of the command line, or the option of the configuration that made a kernel worse')
@@ -503,6 +551,8 @@ Register-ArgumentCompleter -Native -CommandName 'punctual' -ScriptBlock {
             [CompletionResult]::new('--seeds', '--seeds', [CompletionResultType]::ParameterName, 'Number of measurements of each kernel, each with a seed of its own; fewer than 3 show little')
             [CompletionResult]::new('--margin', '--margin', [CompletionResultType]::ParameterName, 'Changes smaller than this share count as neither better nor worse')
             [CompletionResult]::new('--html', '--html', [CompletionResultType]::ParameterName, 'Write an HTML page to this file')
+            [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'When to colour: auto is on a terminal, unless NO_COLOR is set')
+            [CompletionResult]::new('--lang', '--lang', [CompletionResultType]::ParameterName, 'Language of what people read; formats for programs are English [default: the locale''s, or en]')
             [CompletionResult]::new('--real', '--real', [CompletionResultType]::ParameterName, 'Use several CPUs and the host''s time, to see that everything works; the numbers say nothing about a kernel')
             [CompletionResult]::new('--no-explain', '--no-explain', [CompletionResultType]::ParameterName, 'Do not look for causes')
             [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Print one line and no progress, for scripts and CI logs')
@@ -510,8 +560,8 @@ Register-ArgumentCompleter -Native -CommandName 'punctual' -ScriptBlock {
             [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Print one line and no progress, for scripts and CI logs')
             [CompletionResult]::new('--full', '--full', [CompletionResultType]::ParameterName, 'Print every number of every kernel and load')
             [CompletionResult]::new('--json', '--json', [CompletionResultType]::ParameterName, 'Print one JSON document')
-            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help')
-            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help')
+            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
             break
         }
         'punctual;lab;gate' {
@@ -533,12 +583,14 @@ Register-ArgumentCompleter -Native -CommandName 'punctual' -ScriptBlock {
             [CompletionResult]::new('--margin', '--margin', [CompletionResultType]::ParameterName, 'Changes smaller than this share are no alarm')
             [CompletionResult]::new('--junit', '--junit', [CompletionResultType]::ParameterName, 'Write JUnit XML to this file, for CI: one case for each load')
             [CompletionResult]::new('--html', '--html', [CompletionResultType]::ParameterName, 'Write an HTML page to this file')
+            [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'When to colour: auto is on a terminal, unless NO_COLOR is set')
+            [CompletionResult]::new('--lang', '--lang', [CompletionResultType]::ParameterName, 'Language of what people read; formats for programs are English [default: the locale''s, or en]')
             [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Print one line and no progress, for scripts and CI logs')
             [CompletionResult]::new('--brief', '--brief', [CompletionResultType]::ParameterName, 'Print one line and no progress, for scripts and CI logs')
             [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Print one line and no progress, for scripts and CI logs')
             [CompletionResult]::new('--json', '--json', [CompletionResultType]::ParameterName, 'Print one JSON document, in the format of lab compare')
-            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help')
-            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help')
+            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
             break
         }
         'punctual;lab;bisect' {
@@ -559,12 +611,14 @@ Register-ArgumentCompleter -Native -CommandName 'punctual' -ScriptBlock {
             [CompletionResult]::new('--limit', '--limit', [CompletionResultType]::ParameterName, 'Longest time that one guest may work, in the host''s time')
             [CompletionResult]::new('--seeds', '--seeds', [CompletionResultType]::ParameterName, 'Number of measurements of each kernel, each with a seed of its own')
             [CompletionResult]::new('--margin', '--margin', [CompletionResultType]::ParameterName, 'The good and the bad kernel must differ by more than this share')
+            [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'When to colour: auto is on a terminal, unless NO_COLOR is set')
+            [CompletionResult]::new('--lang', '--lang', [CompletionResultType]::ParameterName, 'Language of what people read; formats for programs are English [default: the locale''s, or en]')
             [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Print one line and no progress, for scripts and CI logs')
             [CompletionResult]::new('--brief', '--brief', [CompletionResultType]::ParameterName, 'Print one line and no progress, for scripts and CI logs')
             [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Print one line and no progress, for scripts and CI logs')
             [CompletionResult]::new('--json', '--json', [CompletionResultType]::ParameterName, 'Print one JSON document')
-            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help')
-            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help')
+            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
             break
         }
         'punctual;lab;help' {
@@ -587,19 +641,23 @@ Register-ArgumentCompleter -Native -CommandName 'punctual' -ScriptBlock {
             break
         }
         'punctual;man' {
+            [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'When to colour: auto is on a terminal, unless NO_COLOR is set')
+            [CompletionResult]::new('--lang', '--lang', [CompletionResultType]::ParameterName, 'Language of what people read; formats for programs are English [default: the locale''s, or en]')
             [CompletionResult]::new('--install', '--install', [CompletionResultType]::ParameterName, 'Write the files: for all users if run as root, otherwise for this user')
             [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Print no messages but errors')
             [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Print no messages but errors')
-            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help')
-            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help')
+            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
             break
         }
         'punctual;completions' {
+            [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'When to colour: auto is on a terminal, unless NO_COLOR is set')
+            [CompletionResult]::new('--lang', '--lang', [CompletionResultType]::ParameterName, 'Language of what people read; formats for programs are English [default: the locale''s, or en]')
             [CompletionResult]::new('--install', '--install', [CompletionResultType]::ParameterName, 'Write the files: for all users if run as root, otherwise for this user')
             [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Print no messages but errors')
             [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Print no messages but errors')
-            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help')
-            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help')
+            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
             break
         }
         'punctual;audit' {
@@ -613,6 +671,8 @@ Register-ArgumentCompleter -Native -CommandName 'punctual' -ScriptBlock {
             [CompletionResult]::new('--root', '--root', [CompletionResultType]::ParameterName, 'Take an unpacked system instead of this machine: the folder of a disk image, an initramfs or a sos report')
             [CompletionResult]::new('--diff', '--diff', [CompletionResultType]::ParameterName, 'Show the differences between two captured machines, or between one and this machine; prints nothing if nothing differs')
             [CompletionResult]::new('--explain', '--explain', [CompletionResultType]::ParameterName, 'Explain one knob')
+            [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'When to colour: auto is on a terminal, unless NO_COLOR is set')
+            [CompletionResult]::new('--lang', '--lang', [CompletionResultType]::ParameterName, 'Language of what people read; formats for programs are English [default: the locale''s, or en]')
             [CompletionResult]::new('--json', '--json', [CompletionResultType]::ParameterName, 'Print one JSON document')
             [CompletionResult]::new('--markdown', '--markdown', [CompletionResultType]::ParameterName, 'Print Markdown, for an issue or a merge request')
             [CompletionResult]::new('--sarif', '--sarif', [CompletionResultType]::ParameterName, 'Print SARIF 2.1.0, for code-review tools')
@@ -648,6 +708,8 @@ Register-ArgumentCompleter -Native -CommandName 'punctual' -ScriptBlock {
             [CompletionResult]::new('--for', '--for', [CompletionResultType]::ParameterName, 'Apply, run this command, and put everything back when it ends')
             [CompletionResult]::new('--only', '--only', [CompletionResultType]::ParameterName, 'Knobs to change, and no others, for example irq.affinity,iso.domain')
             [CompletionResult]::new('--except', '--except', [CompletionResultType]::ParameterName, 'Knobs to leave alone')
+            [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'When to colour: auto is on a terminal, unless NO_COLOR is set')
+            [CompletionResult]::new('--lang', '--lang', [CompletionResultType]::ParameterName, 'Language of what people read; formats for programs are English [default: the locale''s, or en]')
             [CompletionResult]::new('--partition', '--partition', [CompletionResultType]::ParameterName, 'Isolate by a cpuset partition at run time instead of isolcpus= at boot')
             [CompletionResult]::new('--dry-run', '--dry-run', [CompletionResultType]::ParameterName, 'Show the plan, change nothing')
             [CompletionResult]::new('-y', '-y', [CompletionResultType]::ParameterName, 'Do not ask for confirmation')
@@ -683,6 +745,8 @@ Register-ArgumentCompleter -Native -CommandName 'punctual' -ScriptBlock {
             [CompletionResult]::new('--resume', '--resume', [CompletionResultType]::ParameterName, 'Continue the campaign in this folder, with the options it was started with')
             [CompletionResult]::new('--html', '--html', [CompletionResultType]::ParameterName, 'Write an HTML page with a chart of the effects to this file')
             [CompletionResult]::new('--knobs', '--knobs', [CompletionResultType]::ParameterName, 'Knobs to try; script:/PATH is your own program, which is called with `on` and `off` [default: those that tune would change now]')
+            [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'When to colour: auto is on a terminal, unless NO_COLOR is set')
+            [CompletionResult]::new('--lang', '--lang', [CompletionResultType]::ParameterName, 'Language of what people read; formats for programs are English [default: the locale''s, or en]')
             [CompletionResult]::new('--boots', '--boots', [CompletionResultType]::ParameterName, 'Try knobs that need a reboot: the machine is rebooted for each measurement, and the campaign then continues by itself')
             [CompletionResult]::new('--at-boot', '--at-boot', [CompletionResultType]::ParameterName, 'Continues unattended after a boot')
             [CompletionResult]::new('--dry-run', '--dry-run', [CompletionResultType]::ParameterName, 'Show what would be tried and how long it takes; change nothing')

@@ -251,12 +251,20 @@ _punctual() {
 
     case "${cmd}" in
         punctual)
-            opts="-h -V --help --version init check lint status revert measure merge explain inspect watch export report compare trend campaign share snapshot fleet torture lab man completions audit tune optimize help"
+            opts="-h -V --color --lang --help --version init check lint status revert measure merge explain inspect watch export report compare trend campaign share snapshot fleet torture lab man completions audit tune optimize help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                --lang)
+                    COMPREPLY=($(compgen -W "en zh" -- "${cur}"))
+                    return 0
+                    ;;
                 *)
                     COMPREPLY=()
                     ;;
@@ -265,7 +273,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__audit)
-            opts="-q -h --profile --config --cpus --period --budget --json --markdown --sarif --junit --quiet --brief --all --fail-on --machine --root --diff --explain --help"
+            opts="-q -h --profile --config --cpus --period --budget --json --markdown --sarif --junit --quiet --brief --all --fail-on --machine --root --diff --explain --color --lang --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -311,6 +319,14 @@ _punctual() {
                     COMPREPLY=($(_punctual_knobs "${cur}"))
                     return 0
                     ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                --lang)
+                    COMPREPLY=($(compgen -W "en zh" -- "${cur}"))
+                    return 0
+                    ;;
                 *)
                     COMPREPLY=()
                     ;;
@@ -319,7 +335,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__campaign)
-            opts="-y -q -h --shorten --out --resume --at-boot --dry-run --yes --json --html --quiet --brief --help"
+            opts="-y -q -h --shorten --out --resume --at-boot --dry-run --yes --json --html --quiet --brief --color --lang --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -341,6 +357,14 @@ _punctual() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                --lang)
+                    COMPREPLY=($(compgen -W "en zh" -- "${cur}"))
+                    return 0
+                    ;;
                 *)
                     COMPREPLY=()
                     ;;
@@ -349,7 +373,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__check)
-            opts="-q -h --profile --config --period --budget --cpus --priority --duration --why-not --no-explain --load --wait-quiet --out --junit --full --quiet --brief --json --fail-on --help"
+            opts="-q -h --profile --config --period --budget --cpus --priority --duration --why-not --no-explain --load --wait-quiet --out --junit --full --quiet --brief --json --fail-on --color --lang --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -403,6 +427,14 @@ _punctual() {
                     COMPREPLY=($(compgen -W "fail warn" -- "${cur}"))
                     return 0
                     ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                --lang)
+                    COMPREPLY=($(compgen -W "en zh" -- "${cur}"))
+                    return 0
+                    ;;
                 *)
                     COMPREPLY=()
                     ;;
@@ -411,7 +443,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__compare)
-            opts="-q -h --from --unit --period --profile --config --baseline --a --b --interleave --rounds --duration --settle --cpus --load --seed --out --resume --dry-run --margin --budget --anyway --as-if-independent --fail-on --full --quiet --brief --json --html --junit --help"
+            opts="-q -h --from --unit --period --profile --config --baseline --a --b --interleave --rounds --duration --settle --cpus --load --seed --out --resume --dry-run --margin --budget --anyway --as-if-independent --fail-on --full --quiet --brief --json --html --junit --color --lang --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -505,6 +537,14 @@ _punctual() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                --lang)
+                    COMPREPLY=($(compgen -W "en zh" -- "${cur}"))
+                    return 0
+                    ;;
                 *)
                     COMPREPLY=()
                     ;;
@@ -513,12 +553,20 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__completions)
-            opts="-q -h --install --quiet --help"
+            opts="-q -h --install --quiet --color --lang --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                --lang)
+                    COMPREPLY=($(compgen -W "en zh" -- "${cur}"))
+                    return 0
+                    ;;
                 *)
                     COMPREPLY=()
                     ;;
@@ -527,7 +575,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__explain)
-            opts="-q -h --day --full --quiet --brief --json --html --perfetto --top --spike --help"
+            opts="-q -h --day --full --quiet --brief --json --html --perfetto --top --spike --color --lang --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -553,6 +601,14 @@ _punctual() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                --lang)
+                    COMPREPLY=($(compgen -W "en zh" -- "${cur}"))
+                    return 0
+                    ;;
                 *)
                     COMPREPLY=()
                     ;;
@@ -561,7 +617,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__export)
-            opts="-o -q -h --format --out --budget --run --machine-name --from --unit --period --quiet --help"
+            opts="-o -q -h --format --out --budget --run --machine-name --from --unit --period --quiet --color --lang --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -603,6 +659,14 @@ _punctual() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                --lang)
+                    COMPREPLY=($(compgen -W "en zh" -- "${cur}"))
+                    return 0
+                    ;;
                 *)
                     COMPREPLY=()
                     ;;
@@ -611,12 +675,20 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__fleet)
-            opts="-h --help run pack ask help"
+            opts="-h --color --lang --help run pack ask help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                --lang)
+                    COMPREPLY=($(compgen -W "en zh" -- "${cur}"))
+                    return 0
+                    ;;
                 *)
                     COMPREPLY=()
                     ;;
@@ -625,7 +697,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__fleet__subcmd__ask)
-            opts="-q -h --budget --misses-per-million --machine --by --sql --json --csv --quiet --help worst shared brought changed percentiles newest"
+            opts="-q -h --budget --misses-per-million --machine --by --sql --json --csv --quiet --color --lang --help worst shared brought changed percentiles newest"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -649,6 +721,14 @@ _punctual() {
                     ;;
                 --sql)
                     COMPREPLY=($(compgen -W "duckdb datafusion clickhouse" -- "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                --lang)
+                    COMPREPLY=($(compgen -W "en zh" -- "${cur}"))
                     return 0
                     ;;
                 *)
@@ -729,7 +809,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__fleet__subcmd__pack)
-            opts="-o -q -h --out --names --quiet --help"
+            opts="-o -q -h --out --names --quiet --color --lang --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -743,6 +823,14 @@ _punctual() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                --lang)
+                    COMPREPLY=($(compgen -W "en zh" -- "${cur}"))
+                    return 0
+                    ;;
                 *)
                     COMPREPLY=()
                     ;;
@@ -751,7 +839,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__fleet__subcmd__run)
-            opts="-q -h --hosts --out --at-once --time-limit --connect-limit --stop-after --program --bring --sudo --ssh-config --json --quiet --brief --help"
+            opts="-q -h --hosts --out --at-once --time-limit --connect-limit --stop-after --program --bring --sudo --ssh-config --json --quiet --brief --color --lang --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -791,6 +879,14 @@ _punctual() {
                     ;;
                 --ssh-config)
                     COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                --lang)
+                    COMPREPLY=($(compgen -W "en zh" -- "${cur}"))
                     return 0
                     ;;
                 *)
@@ -1263,7 +1359,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__init)
-            opts="-y -q -h --profile --period --budget --cpus --yes --out --quiet --replace --help"
+            opts="-y -q -h --profile --period --budget --cpus --yes --out --quiet --replace --color --lang --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1289,6 +1385,14 @@ _punctual() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                --lang)
+                    COMPREPLY=($(compgen -W "en zh" -- "${cur}"))
+                    return 0
+                    ;;
                 *)
                     COMPREPLY=()
                     ;;
@@ -1297,7 +1401,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__inspect)
-            opts="-q -h --children --thread --duration --live --budget --fail-on --junit --sarif --html --cycles --cost --no-causes --no-allocations --no-trace --engine --dry-run --quiet --brief --json --help"
+            opts="-q -h --children --thread --duration --live --budget --fail-on --junit --sarif --html --cycles --cost --no-causes --no-allocations --no-trace --engine --dry-run --quiet --brief --json --color --lang --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1343,6 +1447,14 @@ _punctual() {
                     COMPREPLY=($(compgen -W "bpf tracefs" -- "${cur}"))
                     return 0
                     ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                --lang)
+                    COMPREPLY=($(compgen -W "en zh" -- "${cur}"))
+                    return 0
+                    ;;
                 *)
                     COMPREPLY=()
                     ;;
@@ -1351,12 +1463,20 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__lab)
-            opts="-h --help compare gate bisect help"
+            opts="-h --color --lang --help compare gate bisect help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                --lang)
+                    COMPREPLY=($(compgen -W "en zh" -- "${cur}"))
+                    return 0
+                    ;;
                 *)
                     COMPREPLY=()
                     ;;
@@ -1365,7 +1485,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__lab__subcmd__bisect)
-            opts="-q -h --kernel --good-words --bad-words --good-config --bad-config --build --load --period --duration --binary --out --cache --jobs --memory --limit --seeds --margin --quiet --brief --json --help"
+            opts="-q -h --kernel --good-words --bad-words --good-config --bad-config --build --load --period --duration --binary --out --cache --jobs --memory --limit --seeds --margin --quiet --brief --json --color --lang --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1439,6 +1559,14 @@ _punctual() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                --lang)
+                    COMPREPLY=($(compgen -W "en zh" -- "${cur}"))
+                    return 0
+                    ;;
                 *)
                     COMPREPLY=()
                     ;;
@@ -1447,7 +1575,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__lab__subcmd__compare)
-            opts="-q -h --kernel --load --period --duration --binary --out --cache --jobs --memory --limit --seeds --real --margin --no-explain --html --quiet --brief --full --json --help"
+            opts="-q -h --kernel --load --period --duration --binary --out --cache --jobs --memory --limit --seeds --real --margin --no-explain --html --quiet --brief --full --json --color --lang --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1505,6 +1633,14 @@ _punctual() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                --lang)
+                    COMPREPLY=($(compgen -W "en zh" -- "${cur}"))
+                    return 0
+                    ;;
                 *)
                     COMPREPLY=()
                     ;;
@@ -1513,7 +1649,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__lab__subcmd__gate)
-            opts="-q -h --kernel --config --build --baseline --save --load --period --duration --binary --out --cache --jobs --memory --limit --seeds --margin --junit --html --quiet --brief --json --help"
+            opts="-q -h --kernel --config --build --baseline --save --load --period --duration --binary --out --cache --jobs --memory --limit --seeds --margin --junit --html --quiet --brief --json --color --lang --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1589,6 +1725,14 @@ _punctual() {
                     ;;
                 --html)
                     COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                --lang)
+                    COMPREPLY=($(compgen -W "en zh" -- "${cur}"))
                     return 0
                     ;;
                 *)
@@ -1669,7 +1813,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__lint)
-            opts="-q -h --cmdline --kernel --flavour --arch --cpus --machine --root --file --image --json --sarif --quiet --brief --fail-on --help"
+            opts="-q -h --cmdline --kernel --flavour --arch --cpus --machine --root --file --image --json --sarif --quiet --brief --fail-on --color --lang --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1715,6 +1859,14 @@ _punctual() {
                     COMPREPLY=($(compgen -W "fail warn" -- "${cur}"))
                     return 0
                     ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                --lang)
+                    COMPREPLY=($(compgen -W "en zh" -- "${cur}"))
+                    return 0
+                    ;;
                 *)
                     COMPREPLY=()
                     ;;
@@ -1723,12 +1875,20 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__man)
-            opts="-q -h --install --quiet --help"
+            opts="-q -h --install --quiet --color --lang --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                --lang)
+                    COMPREPLY=($(compgen -W "en zh" -- "${cur}"))
+                    return 0
+                    ;;
                 *)
                     COMPREPLY=()
                     ;;
@@ -1737,7 +1897,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__measure)
-            opts="-q -h --profile --config --cpus --period --policy --priority --runtime --mechanism --endpoint --clock --kernel --context --gravity --rounds --phase --seed --warm-up --duration --activations --budget --limit --dma-latency --load --load-cpus --load-dir --list-loads --suite --explain --explain-threshold --windows --trace-buffer --explain-engine --resume --wait-quiet --out --html --full --quiet --brief --json --live --help"
+            opts="-q -h --profile --config --cpus --period --policy --priority --runtime --mechanism --endpoint --clock --kernel --context --gravity --rounds --phase --seed --warm-up --duration --activations --budget --limit --dma-latency --load --load-cpus --load-dir --list-loads --suite --explain --explain-threshold --windows --trace-buffer --explain-engine --resume --wait-quiet --out --html --full --quiet --brief --json --live --color --lang --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1879,6 +2039,14 @@ _punctual() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                --lang)
+                    COMPREPLY=($(compgen -W "en zh" -- "${cur}"))
+                    return 0
+                    ;;
                 *)
                     COMPREPLY=()
                     ;;
@@ -1887,7 +2055,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__merge)
-            opts="-o -q -h --out --json --quiet --brief --help"
+            opts="-o -q -h --out --json --quiet --brief --color --lang --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1901,6 +2069,14 @@ _punctual() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                --lang)
+                    COMPREPLY=($(compgen -W "en zh" -- "${cur}"))
+                    return 0
+                    ;;
                 *)
                     COMPREPLY=()
                     ;;
@@ -1909,7 +2085,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__optimize)
-            opts="-y -q -h --cpus --time --strategy --boots --settle --run --load --load-dir --period --budget --priority --dma-latency --profile --config --blast --margin --seed --out --resume --at-boot --dry-run --yes --json --html --quiet --brief --knobs --help"
+            opts="-y -q -h --cpus --time --strategy --boots --settle --run --load --load-dir --period --budget --priority --dma-latency --profile --config --blast --margin --seed --out --resume --at-boot --dry-run --yes --json --html --quiet --brief --knobs --color --lang --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1995,6 +2171,14 @@ _punctual() {
                     COMPREPLY=($(_punctual_knobs "${cur}"))
                     return 0
                     ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                --lang)
+                    COMPREPLY=($(compgen -W "en zh" -- "${cur}"))
+                    return 0
+                    ;;
                 *)
                     COMPREPLY=()
                     ;;
@@ -2003,7 +2187,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__report)
-            opts="-q -h --from --unit --period --html --full --quiet --brief --json --text --between --day --plot --chart --with --help"
+            opts="-q -h --from --unit --period --html --full --quiet --brief --json --text --between --day --plot --chart --with --color --lang --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2045,6 +2229,14 @@ _punctual() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                --lang)
+                    COMPREPLY=($(compgen -W "en zh" -- "${cur}"))
+                    return 0
+                    ;;
                 *)
                     COMPREPLY=()
                     ;;
@@ -2053,7 +2245,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__revert)
-            opts="-q -h --to --leave-conflicts --quiet --brief --json --help"
+            opts="-q -h --to --leave-conflicts --quiet --brief --json --color --lang --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2061,6 +2253,14 @@ _punctual() {
             case "${prev}" in
                 --to)
                     COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                --lang)
+                    COMPREPLY=($(compgen -W "en zh" -- "${cur}"))
                     return 0
                     ;;
                 *)
@@ -2071,7 +2271,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__share)
-            opts="-o -y -q -h --out --title --load --published --day --fact --doubt --machine --no-snapshot --dry-run --yes --check --from --unit --period --quiet --help"
+            opts="-o -y -q -h --out --title --load --published --day --fact --doubt --machine --no-snapshot --dry-run --yes --check --from --unit --period --quiet --color --lang --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2129,6 +2329,14 @@ _punctual() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                --lang)
+                    COMPREPLY=($(compgen -W "en zh" -- "${cur}"))
+                    return 0
+                    ;;
                 *)
                     COMPREPLY=()
                     ;;
@@ -2137,7 +2345,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__snapshot)
-            opts="-o -q -h --out --raw --quiet --help"
+            opts="-o -q -h --out --raw --quiet --color --lang --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2151,6 +2359,14 @@ _punctual() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                --lang)
+                    COMPREPLY=($(compgen -W "en zh" -- "${cur}"))
+                    return 0
+                    ;;
                 *)
                     COMPREPLY=()
                     ;;
@@ -2159,12 +2375,20 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__status)
-            opts="-q -h --confirm --adopt-untried --json --quiet --brief --help"
+            opts="-q -h --confirm --adopt-untried --json --quiet --brief --color --lang --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                --lang)
+                    COMPREPLY=($(compgen -W "en zh" -- "${cur}"))
+                    return 0
+                    ;;
                 *)
                     COMPREPLY=()
                     ;;
@@ -2173,7 +2397,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__torture)
-            opts="-q -h --cpus --duration --threads --priority --plant --own-tests --load-dir --quiet --brief --json --help switches fpu mutex heap timers"
+            opts="-q -h --cpus --duration --threads --priority --plant --own-tests --load-dir --quiet --brief --json --color --lang --help switches fpu mutex heap timers"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2199,6 +2423,14 @@ _punctual() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                --lang)
+                    COMPREPLY=($(compgen -W "en zh" -- "${cur}"))
+                    return 0
+                    ;;
                 *)
                     COMPREPLY=()
                     ;;
@@ -2207,7 +2439,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__trend)
-            opts="-q -h --margin --false-alarms --fail-on --html --json --csv --quiet --brief --help"
+            opts="-q -h --margin --false-alarms --fail-on --html --json --csv --quiet --brief --color --lang --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2229,6 +2461,14 @@ _punctual() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                --lang)
+                    COMPREPLY=($(compgen -W "en zh" -- "${cur}"))
+                    return 0
+                    ;;
                 *)
                     COMPREPLY=()
                     ;;
@@ -2237,7 +2477,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__tune)
-            opts="-y -q -h --cpus --profile --config --period --budget --blast --device --keep-irqs --priority --partition --hugepages --dry-run --machine --root --yes --until-reboot --confirm-within --confirm-at-boot --print --kernel --flavour --arch --xenomai --owners --quiet --brief --json --for --only --except --help"
+            opts="-y -q -h --cpus --profile --config --period --budget --blast --device --keep-irqs --priority --partition --hugepages --dry-run --machine --root --yes --until-reboot --confirm-within --confirm-at-boot --print --kernel --flavour --arch --xenomai --owners --quiet --brief --json --for --only --except --color --lang --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2331,6 +2571,14 @@ _punctual() {
                     COMPREPLY=($(_punctual_knobs "${cur}"))
                     return 0
                     ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                --lang)
+                    COMPREPLY=($(compgen -W "en zh" -- "${cur}"))
+                    return 0
+                    ;;
                 *)
                     COMPREPLY=()
                     ;;
@@ -2339,7 +2587,7 @@ _punctual() {
             return 0
             ;;
         punctual__subcmd__watch)
-            opts="-q -h --thread --wait --profile --config --cpus --period --budget --priority --store --keep --cost --on-late --metrics --no-trace --duration --install --uninstall --dry-run --quiet --help"
+            opts="-q -h --thread --wait --profile --config --cpus --period --budget --priority --store --keep --cost --on-late --metrics --no-trace --duration --install --uninstall --dry-run --quiet --color --lang --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2395,6 +2643,14 @@ _punctual() {
                     ;;
                 --duration)
                     COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                --lang)
+                    COMPREPLY=($(compgen -W "en zh" -- "${cur}"))
                     return 0
                     ;;
                 *)

@@ -5,7 +5,7 @@ end
 
 # Print an optspec for argparse to handle cmd's options that are independent of any subcommand.
 function __fish_punctual_global_optspecs
-    string join \n h/help V/version
+    string join \n color= lang= h/help V/version
 end
 
 function __fish_punctual_needs_command
@@ -29,7 +29,12 @@ function __fish_punctual_using_subcommand
     contains -- $cmd[1] $argv
 end
 
-complete -c punctual -n "__fish_punctual_needs_command" -s h -l help -d 'Print help'
+complete -c punctual -n "__fish_punctual_needs_command" -l color -d 'When to colour: auto is on a terminal, unless NO_COLOR is set' -r -f -a "auto\t''
+always\t''
+never\t''"
+complete -c punctual -n "__fish_punctual_needs_command" -l lang -d 'Language of what people read; formats for programs are English [default: the locale\'s, or en]' -r -f -a "en\t''
+zh\t'Chinese, in simplified characters'"
+complete -c punctual -n "__fish_punctual_needs_command" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c punctual -n "__fish_punctual_needs_command" -s V -l version -d 'Print version'
 complete -c punctual -n "__fish_punctual_needs_command" -f -a "init" -d 'Write a project file that states the need once, from four questions or from options'
 complete -c punctual -n "__fish_punctual_needs_command" -f -a "check" -d 'The main job: audit, measure under load, and say whether the need is held'
@@ -68,6 +73,11 @@ complete -c punctual -n "__fish_punctual_using_subcommand init" -l period -d 'Ti
 complete -c punctual -n "__fish_punctual_using_subcommand init" -l budget -d 'Largest latency you can live with, for example 50us' -r
 complete -c punctual -n "__fish_punctual_using_subcommand init" -l cpus -d 'CPUs for the real-time work, for example 2-3' -r
 complete -c punctual -n "__fish_punctual_using_subcommand init" -l out -d 'File to write' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand init" -l color -d 'When to colour: auto is on a terminal, unless NO_COLOR is set' -r -f -a "auto\t''
+always\t''
+never\t''"
+complete -c punctual -n "__fish_punctual_using_subcommand init" -l lang -d 'Language of what people read; formats for programs are English [default: the locale\'s, or en]' -r -f -a "en\t''
+zh\t'Chinese, in simplified characters'"
 complete -c punctual -n "__fish_punctual_using_subcommand init" -s y -l yes -d 'Ask no questions; values that are not given are left to the profile'
 complete -c punctual -n "__fish_punctual_using_subcommand init" -s q -l quiet -d 'Print no messages but errors'
 complete -c punctual -n "__fish_punctual_using_subcommand init" -l replace -d 'Replace the file if it exists'
@@ -93,6 +103,11 @@ complete -c punctual -n "__fish_punctual_using_subcommand check" -l out -d 'Reco
 complete -c punctual -n "__fish_punctual_using_subcommand check" -l junit -d 'Write JUnit XML to this file, for CI: one case for each CPU' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand check" -l fail-on -d 'Exit with 2 when a finding is at least this bad' -r -f -a "fail\t'Findings that are high or fatal'
 warn\t'Findings that are medium, too'"
+complete -c punctual -n "__fish_punctual_using_subcommand check" -l color -d 'When to colour: auto is on a terminal, unless NO_COLOR is set' -r -f -a "auto\t''
+always\t''
+never\t''"
+complete -c punctual -n "__fish_punctual_using_subcommand check" -l lang -d 'Language of what people read; formats for programs are English [default: the locale\'s, or en]' -r -f -a "en\t''
+zh\t'Chinese, in simplified characters'"
 complete -c punctual -n "__fish_punctual_using_subcommand check" -l why-not -d 'Do not measure: say which functions of punctual work here, and what to install or to grant for those that do not'
 complete -c punctual -n "__fish_punctual_using_subcommand check" -l no-explain -d 'Do not look for causes in a second, traced pass'
 complete -c punctual -n "__fish_punctual_using_subcommand check" -l full -d 'Print the whole report, with the answer last'
@@ -116,20 +131,35 @@ complete -c punctual -n "__fish_punctual_using_subcommand lint" -l file -d 'Judg
 complete -c punctual -n "__fish_punctual_using_subcommand lint" -l image -d 'Judge for the kernel in this boot image (vmlinuz): the list of the parameters that it accepts is read from the image' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand lint" -l fail-on -d 'Exit with 2 when a word is at least this bad' -r -f -a "fail\t'Words that are harmful, unknown or have a value that is refused'
 warn\t'Also words that have no effect, have another value than was written, or do something else than commonly believed'"
+complete -c punctual -n "__fish_punctual_using_subcommand lint" -l color -d 'When to colour: auto is on a terminal, unless NO_COLOR is set' -r -f -a "auto\t''
+always\t''
+never\t''"
+complete -c punctual -n "__fish_punctual_using_subcommand lint" -l lang -d 'Language of what people read; formats for programs are English [default: the locale\'s, or en]' -r -f -a "en\t''
+zh\t'Chinese, in simplified characters'"
 complete -c punctual -n "__fish_punctual_using_subcommand lint" -l json -d 'Print one JSON document'
 complete -c punctual -n "__fish_punctual_using_subcommand lint" -l sarif -d 'Print SARIF, for code-review tools'
 complete -c punctual -n "__fish_punctual_using_subcommand lint" -s q -l brief -l quiet -d 'Print one line and no progress, for scripts and CI logs'
 complete -c punctual -n "__fish_punctual_using_subcommand lint" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c punctual -n "__fish_punctual_using_subcommand status" -l color -d 'When to colour: auto is on a terminal, unless NO_COLOR is set' -r -f -a "auto\t''
+always\t''
+never\t''"
+complete -c punctual -n "__fish_punctual_using_subcommand status" -l lang -d 'Language of what people read; formats for programs are English [default: the locale\'s, or en]' -r -f -a "en\t''
+zh\t'Chinese, in simplified characters'"
 complete -c punctual -n "__fish_punctual_using_subcommand status" -l confirm -d 'Keep what was applied, and make the new boot entry the default'
 complete -c punctual -n "__fish_punctual_using_subcommand status" -l adopt-untried -d 'Make the new command line the default although this boot loader cannot try it first'
 complete -c punctual -n "__fish_punctual_using_subcommand status" -l json -d 'Print one JSON document'
 complete -c punctual -n "__fish_punctual_using_subcommand status" -s q -l brief -l quiet -d 'Print one line and no progress, for scripts and CI logs'
-complete -c punctual -n "__fish_punctual_using_subcommand status" -s h -l help -d 'Print help'
+complete -c punctual -n "__fish_punctual_using_subcommand status" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c punctual -n "__fish_punctual_using_subcommand revert" -l to -d 'Put back all transactions after transaction N, which is kept [default: everything]' -r
+complete -c punctual -n "__fish_punctual_using_subcommand revert" -l color -d 'When to colour: auto is on a terminal, unless NO_COLOR is set' -r -f -a "auto\t''
+always\t''
+never\t''"
+complete -c punctual -n "__fish_punctual_using_subcommand revert" -l lang -d 'Language of what people read; formats for programs are English [default: the locale\'s, or en]' -r -f -a "en\t''
+zh\t'Chinese, in simplified characters'"
 complete -c punctual -n "__fish_punctual_using_subcommand revert" -l leave-conflicts -d 'Leave settings that another program or person has changed since as they are, and forget them'
 complete -c punctual -n "__fish_punctual_using_subcommand revert" -s q -l brief -l quiet -d 'Print one line and no progress, for scripts and CI logs'
 complete -c punctual -n "__fish_punctual_using_subcommand revert" -l json -d 'Print one JSON document'
-complete -c punctual -n "__fish_punctual_using_subcommand revert" -s h -l help -d 'Print help'
+complete -c punctual -n "__fish_punctual_using_subcommand revert" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c punctual -n "__fish_punctual_using_subcommand measure" -l profile -d 'Kind of work the machine is for: a preset, a profile of the project file, or just periodic, poll or audio' -r -f -a "ethercat\t'EtherCAT master with distributed clocks'
 robotics\t'Robot arm commanded over Ethernet at 1 kHz'
 ros2\t'Controller manager of ros2_control'
@@ -194,6 +224,11 @@ complete -c punctual -n "__fish_punctual_using_subcommand measure" -l resume -d 
 complete -c punctual -n "__fish_punctual_using_subcommand measure" -l wait-quiet -d 'Wait up to this time until other programs are idle before an idle phase is measured' -r
 complete -c punctual -n "__fish_punctual_using_subcommand measure" -l out -d 'Recording to write [default: punctual-DATE-TIME.punctual]' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand measure" -l html -d 'Also write an HTML report to this file' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand measure" -l color -d 'When to colour: auto is on a terminal, unless NO_COLOR is set' -r -f -a "auto\t''
+always\t''
+never\t''"
+complete -c punctual -n "__fish_punctual_using_subcommand measure" -l lang -d 'Language of what people read; formats for programs are English [default: the locale\'s, or en]' -r -f -a "en\t''
+zh\t'Chinese, in simplified characters'"
 complete -c punctual -n "__fish_punctual_using_subcommand measure" -l list-loads -d 'List the available loads'
 complete -c punctual -n "__fish_punctual_using_subcommand measure" -l explain -d 'Look for causes of late activations during the run; punctual explain shows them'
 complete -c punctual -n "__fish_punctual_using_subcommand measure" -l full -d 'Print the whole report, with the answer last'
@@ -202,18 +237,28 @@ complete -c punctual -n "__fish_punctual_using_subcommand measure" -l json -d 'P
 complete -c punctual -n "__fish_punctual_using_subcommand measure" -l live -d 'Show the running measurement on the terminal, with keys to pause the view, reset it, mark a moment, quit'
 complete -c punctual -n "__fish_punctual_using_subcommand measure" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c punctual -n "__fish_punctual_using_subcommand merge" -s o -l out -d 'Recording to write' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand merge" -l color -d 'When to colour: auto is on a terminal, unless NO_COLOR is set' -r -f -a "auto\t''
+always\t''
+never\t''"
+complete -c punctual -n "__fish_punctual_using_subcommand merge" -l lang -d 'Language of what people read; formats for programs are English [default: the locale\'s, or en]' -r -f -a "en\t''
+zh\t'Chinese, in simplified characters'"
 complete -c punctual -n "__fish_punctual_using_subcommand merge" -l json -d 'Print one JSON document: the report of the merged recording'
 complete -c punctual -n "__fish_punctual_using_subcommand merge" -s q -l brief -l quiet -d 'Print one line and no progress, for scripts and CI logs'
-complete -c punctual -n "__fish_punctual_using_subcommand merge" -s h -l help -d 'Print help'
+complete -c punctual -n "__fish_punctual_using_subcommand merge" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c punctual -n "__fish_punctual_using_subcommand explain" -l day -d 'For the folder of a watch, show this day: its number, or its date in UTC as in 2026-11-22' -r
 complete -c punctual -n "__fish_punctual_using_subcommand explain" -l html -d 'Write an HTML page with charts of the worst activations to this file' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand explain" -l perfetto -d 'Write a trace for the Perfetto viewer to this file' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand explain" -l top -d 'Number of causes to show; with --full all' -r
 complete -c punctual -n "__fish_punctual_using_subcommand explain" -l spike -d 'Show one late activation part by part; 1 is the worst' -r
+complete -c punctual -n "__fish_punctual_using_subcommand explain" -l color -d 'When to colour: auto is on a terminal, unless NO_COLOR is set' -r -f -a "auto\t''
+always\t''
+never\t''"
+complete -c punctual -n "__fish_punctual_using_subcommand explain" -l lang -d 'Language of what people read; formats for programs are English [default: the locale\'s, or en]' -r -f -a "en\t''
+zh\t'Chinese, in simplified characters'"
 complete -c punctual -n "__fish_punctual_using_subcommand explain" -l full -d 'Print everything: all causes with the knobs that affect them, more of the worst activations, and the method; with --json all windows, some megabytes for a long recording'
 complete -c punctual -n "__fish_punctual_using_subcommand explain" -s q -l brief -l quiet -d 'Print one line and no progress, for scripts and CI logs'
 complete -c punctual -n "__fish_punctual_using_subcommand explain" -l json -d 'Print one JSON document'
-complete -c punctual -n "__fish_punctual_using_subcommand explain" -s h -l help -d 'Print help'
+complete -c punctual -n "__fish_punctual_using_subcommand explain" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c punctual -n "__fish_punctual_using_subcommand inspect" -l thread -d 'Report only this thread, given by its id or its name' -r
 complete -c punctual -n "__fish_punctual_using_subcommand inspect" -l duration -d 'How long to observe; a COMMAND that still runs after this time is ended' -r
 complete -c punctual -n "__fish_punctual_using_subcommand inspect" -l budget -d 'Largest latency you can live with; releases above it are counted' -r
@@ -225,6 +270,11 @@ complete -c punctual -n "__fish_punctual_using_subcommand inspect" -l cycles -d 
 complete -c punctual -n "__fish_punctual_using_subcommand inspect" -l cost -d 'Largest share of one CPU that the observation may use; if it uses more after its first seconds, it observes less, and says what it gives up' -r
 complete -c punctual -n "__fish_punctual_using_subcommand inspect" -l engine -d 'Use only this engine, and fail if it cannot be used; without this option, the first one that can be used' -r -f -a "bpf\t'A program in the kernel, in builds that have it; needs BTF, CAP_BPF and CAP_PERFMON'
 tracefs\t'The kernel\'s trace; needs root'"
+complete -c punctual -n "__fish_punctual_using_subcommand inspect" -l color -d 'When to colour: auto is on a terminal, unless NO_COLOR is set' -r -f -a "auto\t''
+always\t''
+never\t''"
+complete -c punctual -n "__fish_punctual_using_subcommand inspect" -l lang -d 'Language of what people read; formats for programs are English [default: the locale\'s, or en]' -r -f -a "en\t''
+zh\t'Chinese, in simplified characters'"
 complete -c punctual -n "__fish_punctual_using_subcommand inspect" -l children -d 'Also observe the processes that PROGRAM has started or will start; those of a COMMAND are always observed'
 complete -c punctual -n "__fish_punctual_using_subcommand inspect" -l live -d 'Show the results so far while the program is observed, on the whole terminal'
 complete -c punctual -n "__fish_punctual_using_subcommand inspect" -l no-causes -d 'Do not look for the causes of late cycles, and so do not record what else runs on the CPUs of the program'
@@ -255,6 +305,11 @@ complete -c punctual -n "__fish_punctual_using_subcommand watch" -l cost -d 'Lar
 complete -c punctual -n "__fish_punctual_using_subcommand watch" -l on-late -d 'What to do after an activation beyond the budget: a command, or snapshot, stop, or signal=NAME,PID; may be given several times, and is done at most once in ten seconds' -r
 complete -c punctual -n "__fish_punctual_using_subcommand watch" -l metrics -d 'Where Prometheus finds the metrics: a loopback address as in 127.0.0.1:9464, unix:PATH, or file:PATH' -r
 complete -c punctual -n "__fish_punctual_using_subcommand watch" -l duration -d 'How long to watch [default: until it is ended]' -r
+complete -c punctual -n "__fish_punctual_using_subcommand watch" -l color -d 'When to colour: auto is on a terminal, unless NO_COLOR is set' -r -f -a "auto\t''
+always\t''
+never\t''"
+complete -c punctual -n "__fish_punctual_using_subcommand watch" -l lang -d 'Language of what people read; formats for programs are English [default: the locale\'s, or en]' -r -f -a "en\t''
+zh\t'Chinese, in simplified characters'"
 complete -c punctual -n "__fish_punctual_using_subcommand watch" -l wait -d 'If PROGRAM does not run yet, wait for it; --install implies this'
 complete -c punctual -n "__fish_punctual_using_subcommand watch" -l no-trace -d 'Do not record what the kernel does on the watched CPUs, so that late activations have no causes'
 complete -c punctual -n "__fish_punctual_using_subcommand watch" -l install -d 'Write a systemd unit that watches with these options from now on, also after each boot, and start it'
@@ -280,6 +335,11 @@ complete -c punctual -n "__fish_punctual_using_subcommand export" -l machine-nam
 complete -c punctual -n "__fish_punctual_using_subcommand export" -l from -d 'Read the file in this format, without recognising it: cyclictest, rt-tests-json, rt-tests-pairs, xenomai, latmus, rtla, jitterdebugger, jitterdebugger-raw, oslat, queuelat, hwlatdetect, rteval, stress-ng, rt-app, hdr, hgrm, boards, timestamps, periods or latencies' -r
 complete -c punctual -n "__fish_punctual_using_subcommand export" -l unit -d 'Unit of the numbers, if the file does not state it: ns, us, ms or s' -r
 complete -c punctual -n "__fish_punctual_using_subcommand export" -l period -d 'Time between releases, if the file does not state it' -r
+complete -c punctual -n "__fish_punctual_using_subcommand export" -l color -d 'When to colour: auto is on a terminal, unless NO_COLOR is set' -r -f -a "auto\t''
+always\t''
+never\t''"
+complete -c punctual -n "__fish_punctual_using_subcommand export" -l lang -d 'Language of what people read; formats for programs are English [default: the locale\'s, or en]' -r -f -a "en\t''
+zh\t'Chinese, in simplified characters'"
 complete -c punctual -n "__fish_punctual_using_subcommand export" -s q -l quiet -d 'Print no messages but errors'
 complete -c punctual -n "__fish_punctual_using_subcommand export" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c punctual -n "__fish_punctual_using_subcommand report" -l from -d 'Read the file in this format, without recognising it: cyclictest, rt-tests-json, rt-tests-pairs, xenomai, latmus, rtla, jitterdebugger, jitterdebugger-raw, oslat, queuelat, hwlatdetect, rteval, stress-ng, rt-app, hdr, hgrm, boards, timestamps, periods or latencies' -r
@@ -293,6 +353,11 @@ complete -c punctual -n "__fish_punctual_using_subcommand report" -l chart -d 'W
 exceedance\t'The share of activations later than each latency, with the limits of its confidence; both axes logarithmic'
 over-time\t'Median, 99.9 % and largest latency over the time of the run'"
 complete -c punctual -n "__fish_punctual_using_subcommand report" -l with -d 'Draw another result into the same chart; can be given several times' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand report" -l color -d 'When to colour: auto is on a terminal, unless NO_COLOR is set' -r -f -a "auto\t''
+always\t''
+never\t''"
+complete -c punctual -n "__fish_punctual_using_subcommand report" -l lang -d 'Language of what people read; formats for programs are English [default: the locale\'s, or en]' -r -f -a "en\t''
+zh\t'Chinese, in simplified characters'"
 complete -c punctual -n "__fish_punctual_using_subcommand report" -l full -d 'Print the whole report, with the answer last'
 complete -c punctual -n "__fish_punctual_using_subcommand report" -s q -l brief -l quiet -d 'Print one line and no progress, for scripts and CI logs'
 complete -c punctual -n "__fish_punctual_using_subcommand report" -l json -d 'Print one JSON document instead of text'
@@ -329,6 +394,11 @@ complete -c punctual -n "__fish_punctual_using_subcommand compare" -l fail-on -d
 unsure\t'Also recordings with too little data to tell'"
 complete -c punctual -n "__fish_punctual_using_subcommand compare" -l html -d 'Write an HTML page with overlaid charts to this file' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand compare" -l junit -d 'Write JUnit XML to this file, for CI' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand compare" -l color -d 'When to colour: auto is on a terminal, unless NO_COLOR is set' -r -f -a "auto\t''
+always\t''
+never\t''"
+complete -c punctual -n "__fish_punctual_using_subcommand compare" -l lang -d 'Language of what people read; formats for programs are English [default: the locale\'s, or en]' -r -f -a "en\t''
+zh\t'Chinese, in simplified characters'"
 complete -c punctual -n "__fish_punctual_using_subcommand compare" -l dry-run -d 'With --interleave: show the order and how long it takes; run and measure nothing'
 complete -c punctual -n "__fish_punctual_using_subcommand compare" -l anyway -d 'Compare recordings that should not be compared; the result says so'
 complete -c punctual -n "__fish_punctual_using_subcommand compare" -l as-if-independent -d 'Also give a verdict for files that do not contain the order of their values, as if the values were independent'
@@ -342,6 +412,11 @@ complete -c punctual -n "__fish_punctual_using_subcommand trend" -l fail-on -d '
 shift\t'Also a series that became better, because something changed unnoticed'
 never\t'None'"
 complete -c punctual -n "__fish_punctual_using_subcommand trend" -l html -d 'Write an HTML page with the runs over time to this file' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand trend" -l color -d 'When to colour: auto is on a terminal, unless NO_COLOR is set' -r -f -a "auto\t''
+always\t''
+never\t''"
+complete -c punctual -n "__fish_punctual_using_subcommand trend" -l lang -d 'Language of what people read; formats for programs are English [default: the locale\'s, or en]' -r -f -a "en\t''
+zh\t'Chinese, in simplified characters'"
 complete -c punctual -n "__fish_punctual_using_subcommand trend" -l json -d 'Print one JSON document'
 complete -c punctual -n "__fish_punctual_using_subcommand trend" -l csv -d 'Print the runs as CSV, one line each, as Apache Otava reads it'
 complete -c punctual -n "__fish_punctual_using_subcommand trend" -s q -l brief -l quiet -d 'Print one line and no progress, for scripts and CI logs'
@@ -350,12 +425,17 @@ complete -c punctual -n "__fish_punctual_using_subcommand campaign" -l shorten -
 complete -c punctual -n "__fish_punctual_using_subcommand campaign" -l out -d 'Folder to make for the campaign and its recordings [default: punctual-campaign-DATE-TIME; below /var/lib if the machine is rebooted for it]' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand campaign" -l resume -d 'Continue the campaign in this folder, or show its result again if it is complete' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand campaign" -l html -d 'Also write the page with all cells to this file; the campaign\'s folder has one in any case' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand campaign" -l color -d 'When to colour: auto is on a terminal, unless NO_COLOR is set' -r -f -a "auto\t''
+always\t''
+never\t''"
+complete -c punctual -n "__fish_punctual_using_subcommand campaign" -l lang -d 'Language of what people read; formats for programs are English [default: the locale\'s, or en]' -r -f -a "en\t''
+zh\t'Chinese, in simplified characters'"
 complete -c punctual -n "__fish_punctual_using_subcommand campaign" -l at-boot -d 'Continues unattended after a boot'
 complete -c punctual -n "__fish_punctual_using_subcommand campaign" -l dry-run -d 'Show what would be measured and how long it takes; change nothing'
 complete -c punctual -n "__fish_punctual_using_subcommand campaign" -s y -l yes -d 'Do not ask for confirmation'
 complete -c punctual -n "__fish_punctual_using_subcommand campaign" -l json -d 'Print one JSON document'
 complete -c punctual -n "__fish_punctual_using_subcommand campaign" -s q -l brief -l quiet -d 'Print one line and no progress, for scripts and CI logs'
-complete -c punctual -n "__fish_punctual_using_subcommand campaign" -s h -l help -d 'Print help'
+complete -c punctual -n "__fish_punctual_using_subcommand campaign" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c punctual -n "__fish_punctual_using_subcommand share" -s o -l out -d 'File to write [default: share-DATE-TIME.json]' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand share" -l title -d 'What was measured on which machine, in one line [default: model and kernel]' -r
 complete -c punctual -n "__fish_punctual_using_subcommand share" -l load -d 'Load of the machine during the measurement, for the result of another program' -r
@@ -368,16 +448,31 @@ complete -c punctual -n "__fish_punctual_using_subcommand share" -l check -d 'Ch
 complete -c punctual -n "__fish_punctual_using_subcommand share" -l from -d 'Read the file in this format, without recognising it: cyclictest, rt-tests-json, rt-tests-pairs, xenomai, latmus, rtla, jitterdebugger, jitterdebugger-raw, oslat, queuelat, hwlatdetect, rteval, stress-ng, rt-app, hdr, hgrm, boards, timestamps, periods or latencies' -r
 complete -c punctual -n "__fish_punctual_using_subcommand share" -l unit -d 'Unit of the numbers, if the file does not state it: ns, us, ms or s' -r
 complete -c punctual -n "__fish_punctual_using_subcommand share" -l period -d 'Time between releases, if the file does not state it' -r
+complete -c punctual -n "__fish_punctual_using_subcommand share" -l color -d 'When to colour: auto is on a terminal, unless NO_COLOR is set' -r -f -a "auto\t''
+always\t''
+never\t''"
+complete -c punctual -n "__fish_punctual_using_subcommand share" -l lang -d 'Language of what people read; formats for programs are English [default: the locale\'s, or en]' -r -f -a "en\t''
+zh\t'Chinese, in simplified characters'"
 complete -c punctual -n "__fish_punctual_using_subcommand share" -l no-snapshot -d 'Leave out the snapshot'
 complete -c punctual -n "__fish_punctual_using_subcommand share" -l dry-run -d 'Print the file instead of writing it'
 complete -c punctual -n "__fish_punctual_using_subcommand share" -s y -l yes -d 'Write without asking'
 complete -c punctual -n "__fish_punctual_using_subcommand share" -s q -l quiet -d 'Print no messages but errors'
-complete -c punctual -n "__fish_punctual_using_subcommand share" -s h -l help -d 'Print help'
+complete -c punctual -n "__fish_punctual_using_subcommand share" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c punctual -n "__fish_punctual_using_subcommand snapshot" -s o -l out -d 'File to write [default: standard output]' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand snapshot" -l color -d 'When to colour: auto is on a terminal, unless NO_COLOR is set' -r -f -a "auto\t''
+always\t''
+never\t''"
+complete -c punctual -n "__fish_punctual_using_subcommand snapshot" -l lang -d 'Language of what people read; formats for programs are English [default: the locale\'s, or en]' -r -f -a "en\t''
+zh\t'Chinese, in simplified characters'"
 complete -c punctual -n "__fish_punctual_using_subcommand snapshot" -l raw -d 'Mask nothing: keep host and user names, addresses, serial numbers and the whole command line'
 complete -c punctual -n "__fish_punctual_using_subcommand snapshot" -s q -l quiet -d 'Print no messages but errors'
-complete -c punctual -n "__fish_punctual_using_subcommand snapshot" -s h -l help -d 'Print help'
-complete -c punctual -n "__fish_punctual_using_subcommand fleet; and not __fish_seen_subcommand_from run pack ask help" -s h -l help -d 'Print help'
+complete -c punctual -n "__fish_punctual_using_subcommand snapshot" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c punctual -n "__fish_punctual_using_subcommand fleet; and not __fish_seen_subcommand_from run pack ask help" -l color -d 'When to colour: auto is on a terminal, unless NO_COLOR is set' -r -f -a "auto\t''
+always\t''
+never\t''"
+complete -c punctual -n "__fish_punctual_using_subcommand fleet; and not __fish_seen_subcommand_from run pack ask help" -l lang -d 'Language of what people read; formats for programs are English [default: the locale\'s, or en]' -r -f -a "en\t''
+zh\t'Chinese, in simplified characters'"
+complete -c punctual -n "__fish_punctual_using_subcommand fleet; and not __fish_seen_subcommand_from run pack ask help" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c punctual -n "__fish_punctual_using_subcommand fleet; and not __fish_seen_subcommand_from run pack ask help" -f -a "run" -d 'Run a command of punctual on many hosts by ssh, and fetch what it writes'
 complete -c punctual -n "__fish_punctual_using_subcommand fleet; and not __fish_seen_subcommand_from run pack ask help" -f -a "pack" -d 'Pack the recordings and audits of many machines into tables that SQL engines can read'
 complete -c punctual -n "__fish_punctual_using_subcommand fleet; and not __fish_seen_subcommand_from run pack ask help" -f -a "ask" -d 'Ask the packed tables a question, by DuckDB: which machines are bad, what they share, which change made them worse'
@@ -391,14 +486,24 @@ complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen
 complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from run" -l program -d 'Name or path of punctual on the hosts' -r
 complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from run" -l bring -d 'Copy this static program to the hosts and remove it afterwards; once for each architecture among the hosts' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from run" -l ssh-config -d 'Configuration of ssh in place of ~/.ssh/config' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from run" -l color -d 'When to colour: auto is on a terminal, unless NO_COLOR is set' -r -f -a "auto\t''
+always\t''
+never\t''"
+complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from run" -l lang -d 'Language of what people read; formats for programs are English [default: the locale\'s, or en]' -r -f -a "en\t''
+zh\t'Chinese, in simplified characters'"
 complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from run" -l sudo -d 'Run the command by sudo, which must not ask for a password'
 complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from run" -l json -d 'Print one JSON document'
 complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from run" -s q -l brief -l quiet -d 'Print one line and no progress, for scripts and CI logs'
-complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from run" -s h -l help -d 'Print help'
+complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from run" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from pack" -s o -l out -d 'Folder of the tables; what is packed there already is not packed again' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from pack" -l color -d 'When to colour: auto is on a terminal, unless NO_COLOR is set' -r -f -a "auto\t''
+always\t''
+never\t''"
+complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from pack" -l lang -d 'Language of what people read; formats for programs are English [default: the locale\'s, or en]' -r -f -a "en\t''
+zh\t'Chinese, in simplified characters'"
 complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from pack" -l names -d 'Write the names of machines into the tables; without this option they are masked, and only PATH/private contains them'
 complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from pack" -s q -l quiet -d 'Print no messages but errors'
-complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from pack" -s h -l help -d 'Print help'
+complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from pack" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from ask" -l budget -d 'Latency beyond which an activation is a miss [default: the budget of each recording]' -r
 complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from ask" -l misses-per-million -d 'A machine is bad if more than this many of a million releases are missed' -r
 complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from ask" -l machine -d 'Machine to ask about, as the other answers name it [default: all, or the worst one]' -r
@@ -415,6 +520,11 @@ month\t''"
 complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from ask" -l sql -d 'Print the question in SQL instead of asking it' -r -f -a "duckdb\t''
 datafusion\t''
 clickhouse\t''"
+complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from ask" -l color -d 'When to colour: auto is on a terminal, unless NO_COLOR is set' -r -f -a "auto\t''
+always\t''
+never\t''"
+complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from ask" -l lang -d 'Language of what people read; formats for programs are English [default: the locale\'s, or en]' -r -f -a "en\t''
+zh\t'Chinese, in simplified characters'"
 complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from ask" -l json -d 'Print one JSON document'
 complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from ask" -l csv -d 'Print the rows as CSV'
 complete -c punctual -n "__fish_punctual_using_subcommand fleet; and __fish_seen_subcommand_from ask" -s q -l quiet -d 'Print no messages but errors'
@@ -428,12 +538,22 @@ complete -c punctual -n "__fish_punctual_using_subcommand torture" -l duration -
 complete -c punctual -n "__fish_punctual_using_subcommand torture" -l threads -d 'Threads on each CPU, or timers of each kind [default: 16; 4 with fpu]' -r
 complete -c punctual -n "__fish_punctual_using_subcommand torture" -l priority -d 'SCHED_FIFO priority of the first real-time thread, 1 to 95; no thread has a higher one' -r
 complete -c punctual -n "__fish_punctual_using_subcommand torture" -l load-dir -d 'Directory for the files of the load that the test heap runs [default: the current one]' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand torture" -l color -d 'When to colour: auto is on a terminal, unless NO_COLOR is set' -r -f -a "auto\t''
+always\t''
+never\t''"
+complete -c punctual -n "__fish_punctual_using_subcommand torture" -l lang -d 'Language of what people read; formats for programs are English [default: the locale\'s, or en]' -r -f -a "en\t''
+zh\t'Chinese, in simplified characters'"
 complete -c punctual -n "__fish_punctual_using_subcommand torture" -l plant -d 'Spoil one register once, to check that switches or fpu notices it: the exit code must then be 2'
 complete -c punctual -n "__fish_punctual_using_subcommand torture" -l own-tests -d 'First run the tests of Xenomai 3 (smokey) or Xenomai 4 (evl test), if they are installed'
 complete -c punctual -n "__fish_punctual_using_subcommand torture" -s q -l brief -l quiet -d 'Print one line and no progress, for scripts and CI logs'
 complete -c punctual -n "__fish_punctual_using_subcommand torture" -l json -d 'Print one JSON document instead of text'
 complete -c punctual -n "__fish_punctual_using_subcommand torture" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c punctual -n "__fish_punctual_using_subcommand lab; and not __fish_seen_subcommand_from compare gate bisect help" -s h -l help -d 'Print help'
+complete -c punctual -n "__fish_punctual_using_subcommand lab; and not __fish_seen_subcommand_from compare gate bisect help" -l color -d 'When to colour: auto is on a terminal, unless NO_COLOR is set' -r -f -a "auto\t''
+always\t''
+never\t''"
+complete -c punctual -n "__fish_punctual_using_subcommand lab; and not __fish_seen_subcommand_from compare gate bisect help" -l lang -d 'Language of what people read; formats for programs are English [default: the locale\'s, or en]' -r -f -a "en\t''
+zh\t'Chinese, in simplified characters'"
+complete -c punctual -n "__fish_punctual_using_subcommand lab; and not __fish_seen_subcommand_from compare gate bisect help" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c punctual -n "__fish_punctual_using_subcommand lab; and not __fish_seen_subcommand_from compare gate bisect help" -f -a "compare" -d 'Measure several kernels under the same loads, and show them side by side'
 complete -c punctual -n "__fish_punctual_using_subcommand lab; and not __fish_seen_subcommand_from compare gate bisect help" -f -a "gate" -d 'Compare a kernel with an earlier one, for CI: exits with 2 if it is worse'
 complete -c punctual -n "__fish_punctual_using_subcommand lab; and not __fish_seen_subcommand_from compare gate bisect help" -f -a "bisect" -d 'Find the version, the word of the command line, or the option of the configuration that made a kernel worse'
@@ -451,12 +571,17 @@ complete -c punctual -n "__fish_punctual_using_subcommand lab; and __fish_seen_s
 complete -c punctual -n "__fish_punctual_using_subcommand lab; and __fish_seen_subcommand_from compare" -l seeds -d 'Number of measurements of each kernel, each with a seed of its own; fewer than 3 show little' -r
 complete -c punctual -n "__fish_punctual_using_subcommand lab; and __fish_seen_subcommand_from compare" -l margin -d 'Changes smaller than this share count as neither better nor worse' -r
 complete -c punctual -n "__fish_punctual_using_subcommand lab; and __fish_seen_subcommand_from compare" -l html -d 'Write an HTML page to this file' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand lab; and __fish_seen_subcommand_from compare" -l color -d 'When to colour: auto is on a terminal, unless NO_COLOR is set' -r -f -a "auto\t''
+always\t''
+never\t''"
+complete -c punctual -n "__fish_punctual_using_subcommand lab; and __fish_seen_subcommand_from compare" -l lang -d 'Language of what people read; formats for programs are English [default: the locale\'s, or en]' -r -f -a "en\t''
+zh\t'Chinese, in simplified characters'"
 complete -c punctual -n "__fish_punctual_using_subcommand lab; and __fish_seen_subcommand_from compare" -l real -d 'Use several CPUs and the host\'s time, to see that everything works; the numbers say nothing about a kernel'
 complete -c punctual -n "__fish_punctual_using_subcommand lab; and __fish_seen_subcommand_from compare" -l no-explain -d 'Do not look for causes'
 complete -c punctual -n "__fish_punctual_using_subcommand lab; and __fish_seen_subcommand_from compare" -s q -l brief -l quiet -d 'Print one line and no progress, for scripts and CI logs'
 complete -c punctual -n "__fish_punctual_using_subcommand lab; and __fish_seen_subcommand_from compare" -l full -d 'Print every number of every kernel and load'
 complete -c punctual -n "__fish_punctual_using_subcommand lab; and __fish_seen_subcommand_from compare" -l json -d 'Print one JSON document'
-complete -c punctual -n "__fish_punctual_using_subcommand lab; and __fish_seen_subcommand_from compare" -s h -l help -d 'Print help'
+complete -c punctual -n "__fish_punctual_using_subcommand lab; and __fish_seen_subcommand_from compare" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c punctual -n "__fish_punctual_using_subcommand lab; and __fish_seen_subcommand_from gate" -l kernel -d 'The kernel to judge, named as for punctual lab compare' -r
 complete -c punctual -n "__fish_punctual_using_subcommand lab; and __fish_seen_subcommand_from gate" -l config -d 'Options that the kernel must have been built with, as lines of a configuration; a kernel with other values is refused. With --build, the configuration to build' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand lab; and __fish_seen_subcommand_from gate" -l build -d 'Command that builds the kernel to judge: $PUNCTUAL_CONFIG names its configuration, $PUNCTUAL_IMAGE the file for its image' -r
@@ -475,9 +600,14 @@ complete -c punctual -n "__fish_punctual_using_subcommand lab; and __fish_seen_s
 complete -c punctual -n "__fish_punctual_using_subcommand lab; and __fish_seen_subcommand_from gate" -l margin -d 'Changes smaller than this share are no alarm' -r
 complete -c punctual -n "__fish_punctual_using_subcommand lab; and __fish_seen_subcommand_from gate" -l junit -d 'Write JUnit XML to this file, for CI: one case for each load' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand lab; and __fish_seen_subcommand_from gate" -l html -d 'Write an HTML page to this file' -r -F
+complete -c punctual -n "__fish_punctual_using_subcommand lab; and __fish_seen_subcommand_from gate" -l color -d 'When to colour: auto is on a terminal, unless NO_COLOR is set' -r -f -a "auto\t''
+always\t''
+never\t''"
+complete -c punctual -n "__fish_punctual_using_subcommand lab; and __fish_seen_subcommand_from gate" -l lang -d 'Language of what people read; formats for programs are English [default: the locale\'s, or en]' -r -f -a "en\t''
+zh\t'Chinese, in simplified characters'"
 complete -c punctual -n "__fish_punctual_using_subcommand lab; and __fish_seen_subcommand_from gate" -s q -l brief -l quiet -d 'Print one line and no progress, for scripts and CI logs'
 complete -c punctual -n "__fish_punctual_using_subcommand lab; and __fish_seen_subcommand_from gate" -l json -d 'Print one JSON document, in the format of lab compare'
-complete -c punctual -n "__fish_punctual_using_subcommand lab; and __fish_seen_subcommand_from gate" -s h -l help -d 'Print help'
+complete -c punctual -n "__fish_punctual_using_subcommand lab; and __fish_seen_subcommand_from gate" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c punctual -n "__fish_punctual_using_subcommand lab; and __fish_seen_subcommand_from bisect" -l kernel -d 'Kernels in order, the first good and the last bad; or one kernel, with --good-words and --bad-words' -r
 complete -c punctual -n "__fish_punctual_using_subcommand lab; and __fish_seen_subcommand_from bisect" -l good-words -d 'Words of the command line with which the kernel is good' -r
 complete -c punctual -n "__fish_punctual_using_subcommand lab; and __fish_seen_subcommand_from bisect" -l bad-words -d 'Words of the command line with which the kernel is bad' -r
@@ -495,19 +625,34 @@ complete -c punctual -n "__fish_punctual_using_subcommand lab; and __fish_seen_s
 complete -c punctual -n "__fish_punctual_using_subcommand lab; and __fish_seen_subcommand_from bisect" -l limit -d 'Longest time that one guest may work, in the host\'s time' -r
 complete -c punctual -n "__fish_punctual_using_subcommand lab; and __fish_seen_subcommand_from bisect" -l seeds -d 'Number of measurements of each kernel, each with a seed of its own' -r
 complete -c punctual -n "__fish_punctual_using_subcommand lab; and __fish_seen_subcommand_from bisect" -l margin -d 'The good and the bad kernel must differ by more than this share' -r
+complete -c punctual -n "__fish_punctual_using_subcommand lab; and __fish_seen_subcommand_from bisect" -l color -d 'When to colour: auto is on a terminal, unless NO_COLOR is set' -r -f -a "auto\t''
+always\t''
+never\t''"
+complete -c punctual -n "__fish_punctual_using_subcommand lab; and __fish_seen_subcommand_from bisect" -l lang -d 'Language of what people read; formats for programs are English [default: the locale\'s, or en]' -r -f -a "en\t''
+zh\t'Chinese, in simplified characters'"
 complete -c punctual -n "__fish_punctual_using_subcommand lab; and __fish_seen_subcommand_from bisect" -s q -l brief -l quiet -d 'Print one line and no progress, for scripts and CI logs'
 complete -c punctual -n "__fish_punctual_using_subcommand lab; and __fish_seen_subcommand_from bisect" -l json -d 'Print one JSON document'
-complete -c punctual -n "__fish_punctual_using_subcommand lab; and __fish_seen_subcommand_from bisect" -s h -l help -d 'Print help'
+complete -c punctual -n "__fish_punctual_using_subcommand lab; and __fish_seen_subcommand_from bisect" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c punctual -n "__fish_punctual_using_subcommand lab; and __fish_seen_subcommand_from help" -f -a "compare" -d 'Measure several kernels under the same loads, and show them side by side'
 complete -c punctual -n "__fish_punctual_using_subcommand lab; and __fish_seen_subcommand_from help" -f -a "gate" -d 'Compare a kernel with an earlier one, for CI: exits with 2 if it is worse'
 complete -c punctual -n "__fish_punctual_using_subcommand lab; and __fish_seen_subcommand_from help" -f -a "bisect" -d 'Find the version, the word of the command line, or the option of the configuration that made a kernel worse'
 complete -c punctual -n "__fish_punctual_using_subcommand lab; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c punctual -n "__fish_punctual_using_subcommand man" -l color -d 'When to colour: auto is on a terminal, unless NO_COLOR is set' -r -f -a "auto\t''
+always\t''
+never\t''"
+complete -c punctual -n "__fish_punctual_using_subcommand man" -l lang -d 'Language of what people read; formats for programs are English [default: the locale\'s, or en]' -r -f -a "en\t''
+zh\t'Chinese, in simplified characters'"
 complete -c punctual -n "__fish_punctual_using_subcommand man" -l install -d 'Write the files: for all users if run as root, otherwise for this user'
 complete -c punctual -n "__fish_punctual_using_subcommand man" -s q -l quiet -d 'Print no messages but errors'
-complete -c punctual -n "__fish_punctual_using_subcommand man" -s h -l help -d 'Print help'
+complete -c punctual -n "__fish_punctual_using_subcommand man" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c punctual -n "__fish_punctual_using_subcommand completions" -l color -d 'When to colour: auto is on a terminal, unless NO_COLOR is set' -r -f -a "auto\t''
+always\t''
+never\t''"
+complete -c punctual -n "__fish_punctual_using_subcommand completions" -l lang -d 'Language of what people read; formats for programs are English [default: the locale\'s, or en]' -r -f -a "en\t''
+zh\t'Chinese, in simplified characters'"
 complete -c punctual -n "__fish_punctual_using_subcommand completions" -l install -d 'Write the files: for all users if run as root, otherwise for this user'
 complete -c punctual -n "__fish_punctual_using_subcommand completions" -s q -l quiet -d 'Print no messages but errors'
-complete -c punctual -n "__fish_punctual_using_subcommand completions" -s h -l help -d 'Print help'
+complete -c punctual -n "__fish_punctual_using_subcommand completions" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c punctual -n "__fish_punctual_using_subcommand audit" -l profile -d 'Kind of work the machine is for: a preset, a profile of the project file, or just periodic, poll or audio' -r -f -a "ethercat\t'EtherCAT master with distributed clocks'
 robotics\t'Robot arm commanded over Ethernet at 1 kHz'
 ros2\t'Controller manager of ros2_control'
@@ -527,6 +672,11 @@ complete -c punctual -n "__fish_punctual_using_subcommand audit" -l machine -d '
 complete -c punctual -n "__fish_punctual_using_subcommand audit" -l root -d 'Take an unpacked system instead of this machine: the folder of a disk image, an initramfs or a sos report' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand audit" -l diff -d 'Show the differences between two captured machines, or between one and this machine; prints nothing if nothing differs' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand audit" -l explain -d 'Explain one knob' -r -f -a "(__fish_punctual_knobs)"
+complete -c punctual -n "__fish_punctual_using_subcommand audit" -l color -d 'When to colour: auto is on a terminal, unless NO_COLOR is set' -r -f -a "auto\t''
+always\t''
+never\t''"
+complete -c punctual -n "__fish_punctual_using_subcommand audit" -l lang -d 'Language of what people read; formats for programs are English [default: the locale\'s, or en]' -r -f -a "en\t''
+zh\t'Chinese, in simplified characters'"
 complete -c punctual -n "__fish_punctual_using_subcommand audit" -l json -d 'Print one JSON document'
 complete -c punctual -n "__fish_punctual_using_subcommand audit" -l markdown -d 'Print Markdown, for an issue or a merge request'
 complete -c punctual -n "__fish_punctual_using_subcommand audit" -l sarif -d 'Print SARIF 2.1.0, for code-review tools'
@@ -582,6 +732,11 @@ complete -c punctual -n "__fish_punctual_using_subcommand tune" -l owners -d 'Wi
 complete -c punctual -n "__fish_punctual_using_subcommand tune" -l for -d 'Apply, run this command, and put everything back when it ends' -r
 complete -c punctual -n "__fish_punctual_using_subcommand tune" -l only -d 'Knobs to change, and no others, for example irq.affinity,iso.domain' -r -f -a "(__fish_punctual_knobs)"
 complete -c punctual -n "__fish_punctual_using_subcommand tune" -l except -d 'Knobs to leave alone' -r -f -a "(__fish_punctual_knobs)"
+complete -c punctual -n "__fish_punctual_using_subcommand tune" -l color -d 'When to colour: auto is on a terminal, unless NO_COLOR is set' -r -f -a "auto\t''
+always\t''
+never\t''"
+complete -c punctual -n "__fish_punctual_using_subcommand tune" -l lang -d 'Language of what people read; formats for programs are English [default: the locale\'s, or en]' -r -f -a "en\t''
+zh\t'Chinese, in simplified characters'"
 complete -c punctual -n "__fish_punctual_using_subcommand tune" -l partition -d 'Isolate by a cpuset partition at run time instead of isolcpus= at boot'
 complete -c punctual -n "__fish_punctual_using_subcommand tune" -l dry-run -d 'Show the plan, change nothing'
 complete -c punctual -n "__fish_punctual_using_subcommand tune" -s y -l yes -d 'Do not ask for confirmation'
@@ -622,6 +777,11 @@ complete -c punctual -n "__fish_punctual_using_subcommand optimize" -l out -d 'F
 complete -c punctual -n "__fish_punctual_using_subcommand optimize" -l resume -d 'Continue the campaign in this folder, with the options it was started with' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand optimize" -l html -d 'Write an HTML page with a chart of the effects to this file' -r -F
 complete -c punctual -n "__fish_punctual_using_subcommand optimize" -l knobs -d 'Knobs to try; script:/PATH is your own program, which is called with `on` and `off` [default: those that tune would change now]' -r -f -a "(__fish_punctual_knobs)"
+complete -c punctual -n "__fish_punctual_using_subcommand optimize" -l color -d 'When to colour: auto is on a terminal, unless NO_COLOR is set' -r -f -a "auto\t''
+always\t''
+never\t''"
+complete -c punctual -n "__fish_punctual_using_subcommand optimize" -l lang -d 'Language of what people read; formats for programs are English [default: the locale\'s, or en]' -r -f -a "en\t''
+zh\t'Chinese, in simplified characters'"
 complete -c punctual -n "__fish_punctual_using_subcommand optimize" -l boots -d 'Try knobs that need a reboot: the machine is rebooted for each measurement, and the campaign then continues by itself'
 complete -c punctual -n "__fish_punctual_using_subcommand optimize" -l at-boot -d 'Continues unattended after a boot'
 complete -c punctual -n "__fish_punctual_using_subcommand optimize" -l dry-run -d 'Show what would be tried and how long it takes; change nothing'

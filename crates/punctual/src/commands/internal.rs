@@ -45,7 +45,8 @@ pub fn hold_latency(us: u32) -> Result<Exit> {
 fn public() -> Command {
     let all = Cli::command();
     let shown = all.get_subcommands().filter(|command| !command.is_hide_set()).cloned();
-    let mut public = Command::new("punctual").version(env!("CARGO_PKG_VERSION")).subcommands(shown);
+    let for_all = all.get_arguments().filter(|argument| argument.is_global_set()).cloned();
+    let mut public = Command::new("punctual").version(env!("CARGO_PKG_VERSION")).args(for_all).subcommands(shown);
     if let Some(about) = all.get_about() {
         public = public.about(about.clone());
     }

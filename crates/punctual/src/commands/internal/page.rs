@@ -64,7 +64,7 @@ fn section(out: &mut String, verb: &Command) -> Result {
     writeln!(out, "{}.\n", prose(about.trim_end_matches('.')))?;
     let usage = verb.clone().render_usage().to_string();
     writeln!(out, "Usage: `{}`\n", usage.trim_start_matches("Usage: "))?;
-    let own: Vec<&Arg> = verb.get_arguments().filter(|arg| !arg.is_hide_set() && !is_of_clap(arg)).collect();
+    let own: Vec<&Arg> = verb.get_arguments().filter(|arg| is_own(arg)).collect();
     own.iter().try_for_each(|arg| option(out, arg))?;
     if !own.is_empty() {
         writeln!(out)?;
@@ -80,9 +80,9 @@ fn section(out: &mut String, verb: &Command) -> Result {
     Ok(())
 }
 
-/// Whether `clap` itself adds the option to every command.
-fn is_of_clap(arg: &Arg) -> bool {
-    ["help", "version"].contains(&arg.get_id().as_str())
+/// Whether the verb has the option itself: neither do all verbs take it, nor does `clap` add it to every command.
+fn is_own(arg: &Arg) -> bool {
+    !arg.is_hide_set() && !arg.is_global_set() && !["help", "version"].contains(&arg.get_id().as_str())
 }
 
 fn option(out: &mut String, arg: &Arg) -> Result {
