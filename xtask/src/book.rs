@@ -14,6 +14,8 @@ use std::process::Command;
 const MDBOOK: &str = "mdbook@0.4.52";
 /// The folder of the book for files of the repository.
 const BESIDE: &str = "files";
+/// The folder of the book for the documentation of the Rust library.
+const RUST: &str = "rust";
 /// What leads from the pages of the book to the repository.
 const UP: &str = "../../";
 
@@ -71,6 +73,7 @@ fn built(root: &Path, mdbook: &Path, folder: &Path) -> Result<()> {
     run::show(Command::new(mdbook).arg("build").arg(root.join("book")).arg("--dest-dir").arg(folder))?;
     let paths = pages(folder)?;
     put_beside(root, folder, &paths)?;
+    put_rust(root, &folder.join(RUST))?;
     let mut pages = BTreeMap::new();
     for path in paths {
         let text = fs::read_to_string(folder.join(&path)).with_context(|| format!("read {path}"))?;
@@ -116,13 +119,32 @@ fn put_beside(root: &Path, folder: &Path, pages: &BTreeSet<String>) -> Result<()
             let source = [named.to_owned(), named.replace(".html", ".md")];
             let source = source.iter().find(|name| root.join(name).is_file());
             let source = source.with_context(|| format!("{page} links to {link}, which is not there"))?;
-            let to = folder.join(BESIDE).join(source);
-            fs::create_dir_all(to.parent().unwrap_or(folder))?;
-            fs::copy(root.join(source), &to).with_context(|| format!("copy {source}"))?;
+            copy(&root.join(source), &folder.join(BESIDE).join(source))?;
             text = text.replace(&format!("href=\"{link}\""), &format!("href=\"{BESIDE}/{source}\""));
         }
         fs::write(&path, text)?;
     }
+    Ok(())
+}
+
+/// Lets rustdoc describe the library for Rust programs. The step `doc` follows the links within its pages.
+fn put_rust(root: &Path, folder: &Path) -> Result<()> {
+    let target = run::target_folder(root)?.join("book-rust");
+    let made = target.join("doc");
+    if made.is_dir() {
+        fs::remove_dir_all(&made).with_context(|| format!("remove {}", made.display()))?;
+    }
+    let options = ["doc", "--quiet", "--no-deps", "--package", "punctual-rt", "--target-dir"];
+    run::show(run::cargo(root, &options).arg(&target))?;
+    files(&made, &made)?
+        .iter()
+        .filter(|path| *path != ".lock")
+        .try_for_each(|path| copy(&made.join(path), &folder.join(path)))
+}
+
+fn copy(from: &Path, to: &Path) -> Result<()> {
+    fs::create_dir_all(to.parent().unwrap_or(to))?;
+    fs::copy(from, to).with_context(|| format!("copy {}", from.display()))?;
     Ok(())
 }
 

@@ -3,9 +3,9 @@
 //!
 //! The program itself writes man pages and completions, so they always match it. Schemas, and pages about what a crate of
 //! the product defines, are each compared by a test of that crate; with `BLESS=1` the test writes them. The C header and
-//! the pages about the libraries are made here from the sources.
+//! the page about it are made here from the sources.
 
-use crate::{header, reference, run};
+use crate::{header, run};
 use anyhow::{Context, Result, bail, ensure};
 use std::collections::BTreeMap;
 use std::fs;
@@ -19,10 +19,9 @@ struct Made {
     path: &'static str,
     text: fn(&Path) -> Result<String>,
 }
-const MADE: [Made; 3] = [
+const MADE: [Made; 2] = [
     Made { path: header::HEADER, text: header::generate },
-    Made { path: reference::c::PAGE, text: reference::c::generate },
-    Made { path: reference::rust::PAGE, text: reference::rust::generate },
+    Made { path: header::page::PAGE, text: header::page::generate },
 ];
 /// A generated file that a test compares.
 struct Held {

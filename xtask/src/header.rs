@@ -1,5 +1,7 @@
 //! Generates `punctual_rt.h` from the sources of the C interface. Comments in the sources become comments of the
-//! header.
+//! header, and [`page`] makes a page of the book of it.
+
+pub mod page;
 
 use anyhow::{Context, Result};
 use cbindgen::{Builder, Config, DocumentationStyle, Language, Style};
@@ -8,7 +10,7 @@ use std::path::{Path, PathBuf};
 pub const HEADER: &str = "crates/punctual-capi/include/punctual_rt.h";
 
 /// Source files in the order in which their contents stand in the header.
-pub const SOURCES: [&str; 18] = [
+const SOURCES: [&str; 18] = [
     "error",
     "time",
     "wake",
@@ -29,7 +31,7 @@ pub const SOURCES: [&str; 18] = [
     "log",
 ];
 
-pub const TOP: &str = "\
+const TOP: &str = "\
 /*
  * libpunctual_rt: keeps an application's period.
  *
@@ -49,7 +51,7 @@ pub const TOP: &str = "\
  */";
 
 /// The file of one of [`SOURCES`].
-pub fn path(root: &Path, source: &str) -> PathBuf {
+fn path(root: &Path, source: &str) -> PathBuf {
     root.join("crates/punctual-capi/src").join(source).with_extension("rs")
 }
 

@@ -22,7 +22,6 @@ mod inspect_truth;
 mod lab;
 mod packages;
 mod panic_free;
-mod reference;
 mod run;
 mod screenshots;
 mod step;

@@ -12,11 +12,10 @@ const WRITTEN: [&str; 7] = ["css", "html", "j2", "js", "md", "rs", "sh"];
 const LONG: [(&str, &str); 0] = [];
 
 /// Files that a program writes, or that were captured from a machine. We do not choose their format.
-const NOT_BY_HAND: [&str; 9] = [
+const NOT_BY_HAND: [&str; 8] = [
     "Cargo.lock",
     "book/src/c-api.md",
     "book/src/knobs.md",
-    "book/src/rust-api.md",
     "book/src/schemas.md",
     "book/src/verbs.md",
     "completions/",

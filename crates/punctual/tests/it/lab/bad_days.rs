@@ -87,16 +87,21 @@ fn a_comparison_that_is_killed_goes_on_where_it_was() {
     assert_no_leftovers(&bench);
 }
 
+/// A command of the lab that another program starts, with the command as its last arguments.
+fn within(bench: &Bench, words: &[&str], program: &[&str]) -> Command {
+    let plain = bench.command(words, "1");
+    let (name, options) = program.split_first().unwrap();
+    let mut command = Command::new(name);
+    command.args(options).arg(plain.get_program()).args(plain.get_args()).current_dir(bench.0.dir.path());
+    command.envs(plain.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    command
+}
+
 /// Runs the comparison under a limit on the size of files, which acts as a full disk where the guest's files are written.
 fn limited(bench: &Bench, kib: u32, more: &[&str]) -> Said {
-    let words = [&COMPARE[..], more].concat();
-    let plain = bench.command(&words, "1");
-    let mut command = Command::new("sh");
     // A shell counts blocks of 512 bytes. The signal that would end the program is ignored.
-    command.args(["-c", &format!("trap '' XFSZ; ulimit -S -f {}; exec \"$0\" \"$@\"", 2 * kib)]);
-    command.arg(plain.get_program()).args(plain.get_args()).current_dir(bench.0.dir.path());
-    command.envs(plain.get_envs().filter_map(|(name, value)| Some((name, value?))));
-    Said::of(command.output().unwrap())
+    let script = format!("trap '' XFSZ; ulimit -S -f {}; exec \"$0\" \"$@\"", 2 * kib);
+    Said::of(within(bench, &[&COMPARE[..], more].concat(), &["sh", "-c", &script]).output().unwrap())
 }
 
 #[test]
@@ -126,12 +131,8 @@ fn a_limit_on_files_is_told_and_no_half_file_is_taken_for_a_whole_one() {
 /// command as `"$0" "$@"`. `None` if this system lets nobody mount one.
 fn on_a_small_disk(bench: &Bench, words: &[&str], script: &str) -> Option<Said> {
     let apart = |flags: &[&str], script: &str| -> Output {
-        let plain = bench.command(words, "1");
-        let mut command = Command::new("unshare");
-        command.args(flags).args(["sh", "-c", &format!("mount -t tmpfs -o size=1m none out && {{ {script}; }}")]);
-        command.arg(plain.get_program()).args(plain.get_args()).current_dir(bench.0.dir.path());
-        command.envs(plain.get_envs().filter_map(|(name, value)| Some((name, value?))));
-        command.output().unwrap()
+        let script = format!("mount -t tmpfs -o size=1m none out && {{ {script}; }}");
+        within(bench, words, &[&["unshare"], flags, &["sh", "-c", &script]].concat()).output().unwrap()
     };
     fs::create_dir_all(bench.0.path("out")).unwrap();
     let flags = [&["-m"][..], &["-rm"][..]].into_iter().find(|flags| apart(flags, "true").status.success());
@@ -233,10 +234,18 @@ fn stand_in(bench: &Bench, name: &str, script: &str) {
     fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
 }
 
+/// Whether kernels of Debian cannot even be asked for here, which is said.
+fn lacks_apt() -> bool {
+    let lacks = !Path::new("/etc/apt").is_dir();
+    if lacks {
+        println!("NOT RUN: this system has no sources of apt, and kernels of Debian are got by apt");
+    }
+    lacks
+}
+
 #[test]
 fn without_a_network_a_kernel_comes_from_the_cache_or_is_told_with_its_reason() {
-    if !Path::new("/etc/apt").is_dir() {
-        println!("NOT RUN: this system has no sources of apt, and kernels of Debian are got by apt");
+    if lacks_apt() {
         return;
     }
     let bench = Bench::new();
@@ -269,8 +278,7 @@ fn without_a_network_a_kernel_comes_from_the_cache_or_is_told_with_its_reason() 
 
 #[test]
 fn half_of_a_package_is_removed_and_never_taken_for_a_kernel() {
-    if !Path::new("/etc/apt").is_dir() {
-        println!("NOT RUN: this system has no sources of apt, and kernels of Debian are got by apt");
+    if lacks_apt() {
         return;
     }
     let bench = Bench::new();
@@ -287,8 +295,7 @@ fn half_of_a_package_is_removed_and_never_taken_for_a_kernel() {
 /// A terminal sends Ctrl-C to apt too, which then fails.
 #[test]
 fn ctrl_c_while_apt_runs_ends_the_command_and_asks_apt_for_no_other_kernel() {
-    if !Path::new("/etc/apt").is_dir() {
-        println!("NOT RUN: this system has no sources of apt, and kernels of Debian are got by apt");
+    if lacks_apt() {
         return;
     }
     let bench = Bench::new();

@@ -1,9 +1,9 @@
 //! The page of the C interface, made from the generated header.
 
-use super::{cell, parsed};
-use crate::header;
+use super::{SOURCES, TOP as RULES, generate as header, path};
 use anyhow::{Context, Result, ensure};
 use std::fmt::Write as _;
+use std::fs;
 use std::path::Path;
 
 pub const PAGE: &str = "book/src/c-api.md";
@@ -45,7 +45,7 @@ struct Member {
 }
 
 pub fn generate(root: &Path) -> Result<String> {
-    let items = items(&header::generate(root)?)?;
+    let items = items(&header(root)?)?;
     let mut out = format!("{TOP}{}\n", rules());
     functions(&mut out, root, &items)?;
     types(&mut out, &items)?;
@@ -55,7 +55,7 @@ pub fn generate(root: &Path) -> Result<String> {
 
 /// The list at the beginning of the header, which holds for all functions.
 fn rules() -> String {
-    let lines = header::TOP.lines().filter_map(|line| line.strip_prefix(" * "));
+    let lines = RULES.lines().filter_map(|line| line.strip_prefix(" * "));
     let list = lines
         .skip_while(|line| !line.starts_with("- "))
         .take_while(|line| line.starts_with("- ") || line.starts_with("  "));
@@ -110,7 +110,7 @@ fn members(code: &str) -> Vec<Member> {
 fn functions(out: &mut String, root: &Path, items: &[Item]) -> Result<()> {
     let (mut told, all) = (0, items.iter().filter(|item| item.kind == Kind::Function).count());
     writeln!(out, "## Functions\n")?;
-    for source in header::SOURCES {
+    for source in SOURCES {
         let names = names(root, source)?;
         let of_source: Vec<&Item> =
             items.iter().filter(|item| item.kind == Kind::Function && names.contains(&item.name)).collect();
@@ -128,11 +128,14 @@ fn functions(out: &mut String, root: &Path, items: &[Item]) -> Result<()> {
 
 /// The functions that a source exports to C.
 fn names(root: &Path, source: &str) -> Result<Vec<String>> {
-    let exported = parsed(&header::path(root, source))?.items.into_iter().filter_map(|item| match item {
-        syn::Item::Fn(function) => function.sig.abi.is_some().then(|| function.sig.ident.to_string()),
-        _ => None,
-    });
-    Ok(exported.collect())
+    let path = path(root, source);
+    let text = fs::read_to_string(&path).with_context(|| format!("read {}", path.display()))?;
+    Ok(text.split("extern \"C\" fn ").skip(1).filter_map(|rest| rest.split('(').next()).map(str::to_owned).collect())
+}
+
+/// Text for one cell of a table in Markdown.
+fn cell(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ").replace('|', r"\|")
 }
 
 /// `core_thread` as `Core thread`.
